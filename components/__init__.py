@@ -1,0 +1,1 @@
+"""The Pulumi program: settings, plan, clouds and serving."""

@@ -1,0 +1,184 @@
+"""The keys of a stack that runs on a cluster you already have."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from components.faults import Fault
+from components.plan.cost import Lasting
+from components.settings import Block, DnsLabel, StackSettings, Weights
+
+
+class Toleration(Block):
+    """A taint of the GPU nodes that our pods accept."""
+
+    key: str | None = Field(default=None, description="the taint's key", examples=["nvidia.com/gpu"])
+    operator: Literal["Exists", "Equal"] = Field(default="Exists", description="Exists or Equal", examples=["Exists"])
+    value: str | None = Field(default=None, description="the taint's value, with Equal", examples=["present"])
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = Field(
+        default=None, description="the taint's effect; none means every effect", examples=["NoSchedule"]
+    )
+
+
+class Cluster(Block):
+    """Which cluster, and which of its nodes."""
+
+    kubeconfig: str = Field(
+        default="~/.kube/config", description="path of a kubeconfig file", examples=["~/.kube/config"]
+    )
+    context: str = Field(
+        min_length=1, description="the context to use, never the current one", examples=["gpu-cluster"]
+    )
+    namespace: DnsLabel = Field(default="kimi-k3", description="the namespace that is created", examples=["kimi-k3"])
+    create_namespace: bool = Field(
+        default=True, description="false: the namespace is there, with a claim or a Secret that a key here names"
+    )
+    nodes: int = Field(ge=1, description="GPU nodes that the selector matches and that are free", examples=[1])
+    node_selector: dict[str, str] = Field(default={}, description="labels of the GPU nodes")
+    tolerations: Annotated[tuple[Toleration, ...], Field(strict=False)] = Field(
+        default=(Toleration(key="nvidia.com/gpu"),), description="taints of the GPU nodes"
+    )
+    runtime_class: DnsLabel | None = Field(
+        default=None, description="where nvidia isn't the default container runtime", examples=["nvidia"]
+    )
+    leader_worker_set: Literal["install", "present"] = Field(
+        default="install",
+        description="present: the cluster has the LeaderWorkerSet controller",
+        examples=["install"],
+    )
+
+
+class Claim(Block):
+    """A PersistentVolumeClaim of the namespace, readable by every GPU node."""
+
+    name: DnsLabel = Field(description="the claim", examples=["models"])
+
+
+class Bucket(Block):
+    """A bucket of any S3-compatible store."""
+
+    name: str = Field(min_length=3, max_length=63, description="the bucket", examples=["models"])
+    endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        description="URL of the store; none: AWS",
+        examples=["https://s3.example.com"],
+    )
+    region: str = Field(
+        default="us-east-1", min_length=1, description="region for the signature", examples=["us-east-1"]
+    )
+    path_style: bool = Field(default=False, description="the store wants path-style addresses (MinIO, Ceph)")
+    credentials_secret: DnsLabel | None = Field(
+        default=None,
+        description="a Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; none: from the secret config keys",
+        examples=["bucket-credentials"],
+    )
+
+
+class ExistingWeights(Weights):
+    """Exactly one of path, claim and bucket; the folder below it holds the model."""
+
+    delivery: Literal["mounted", "stream"] = Field(
+        default="mounted",
+        description="mounted: path or claim; stream: from the bucket into the GPUs",
+        examples=["mounted"],
+    )
+    path: str | None = Field(
+        default=None, pattern=r"^/.+", description="a folder on every GPU node", examples=["/models"]
+    )
+    claim: Claim | None = Field(default=None, description="a PersistentVolumeClaim")
+    bucket: Bucket | None = Field(default=None, description="an S3-compatible bucket")
+    folder: str = Field(
+        default="moonshotai/Kimi-K3/{revision}",
+        pattern=r"^[^/].*$",
+        description="folder of the model below path, claim or bucket; must hold {revision}",
+        examples=["moonshotai/Kimi-K3/{revision}"],
+    )
+    draft_folder: str = Field(
+        default="RedHatAI/Kimi-K3-speculator.dspark/{revision}",
+        pattern=r"^[^/].*$",
+        description="folder of the draft model, with speculative decoding",
+        examples=["RedHatAI/Kimi-K3-speculator.dspark/{revision}"],
+    )
+
+
+class ExistingSettings(StackSettings):
+    """Every key of a stack with `cloud: existing`."""
+
+    cloud: Literal["existing"] = Field(description="where it runs", examples=["existing"])
+    cluster: Cluster = Field(description="which cluster, and which of its nodes")
+    weights: ExistingWeights = Field(description="where the weights are")
+
+    def faults(self) -> list[Fault]:
+        """Return what is wrong between the keys of this cloud alone."""
+        return [*weight_faults(self.weights), *self._namespace_faults()]
+
+    def _namespace_faults(self) -> list[Fault]:
+        """Refuse a new namespace where a key names something that can only be in an old one."""
+        bucket = self.weights.bucket
+        named = {
+            "weights.claim": self.weights.claim and self.weights.claim.name,
+            "weights.bucket.credentialsSecret": bucket and bucket.credentials_secret,
+            "exposure.certificateSecret": self.exposure.certificate_secret,
+        }
+        there = [key for key, name in named.items() if name]
+        if not (there and self.cluster.create_namespace):
+            return []
+        return [
+            Fault(
+                key="cluster.createNamespace",
+                given=True,
+                allowed=f"{', '.join(there)} must be in the namespace before this stack",
+                instead="false",
+            )
+        ]
+
+    @property
+    def gpu_nodes(self) -> int | None:
+        """The nodes that the person says there are."""
+        return self.cluster.nodes
+
+    @property
+    def after_destroy(self) -> tuple[Lasting, ...]:
+        """The nodes were there before us and stay; Helm never deletes the CRDs of a chart."""
+        found = [Lasting(what="your cluster's own nodes and storage, which this stack didn't make", usd_per_month=None)]
+        if self.cluster.leader_worker_set == "install":
+            found.append(
+                Lasting(what="LeaderWorkerSet's CRDs, which Helm leaves and which bill nothing", usd_per_month=0)
+            )
+        return tuple(found)
+
+
+def weight_faults(weights: ExistingWeights) -> list[Fault]:
+    """Check that there is one place for the weights, that it matches the delivery, and that it names the revision."""
+    places = [name for name in ("path", "claim", "bucket") if getattr(weights, name) is not None]
+    found: list[Fault] = []
+    if len(places) != 1:
+        found.append(
+            Fault(
+                key="weights",
+                given=", ".join(places) or None,
+                allowed="exactly one of path, claim and bucket says where the weights are",
+                instead="path: /models",
+            )
+        )
+    elif (places == ["bucket"]) != (weights.delivery == "stream"):
+        found.append(
+            Fault(
+                key="weights.delivery",
+                given=weights.delivery,
+                allowed="stream reads from a bucket, mounted from a path or a claim",
+                instead="stream" if places == ["bucket"] else "mounted",
+            )
+        )
+    found += [
+        Fault(
+            key=f"weights.{key}",
+            given=folder,
+            allowed="must name the revision, so that no other code than the pinned one can run",
+            instead="moonshotai/Kimi-K3/{revision}",
+        )
+        for key, folder in (("folder", weights.folder), ("draftFolder", weights.draft_folder))
+        if "{revision}" not in folder and weights.revision not in folder
+    ]
+    return found

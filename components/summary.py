@@ -1,0 +1,62 @@
+"""What a preview prints and a stack exports: the plan and its cost, as rows and as plain data."""
+
+from collections.abc import Sequence
+
+from components.plan.cost import Cost
+from components.plan.planner import Plan
+
+
+def plan_rows(plan: Plan) -> list[tuple[str, str]]:
+    """Return the plan as (name, value) rows."""
+    memory, machine = plan.memory, plan.machine
+    context = "the longest that fits" if plan.max_model_len is None else f"{plan.max_model_len:,} tokens"
+    return [
+        ("machine", f"{machine.name}: {machine.gpus} x {machine.gpu.name}, {machine.architecture}"),
+        ("layout", f"{plan.layout} a replica"),
+        ("replicas", f"{plan.replicas}, on {_nodes(plan.gpu_nodes)}" if plan.replicas else "parked: no GPU node"),
+        (
+            "GPU memory",
+            (
+                f"{memory.gpu:.1f} GB: weights {memory.weights:.1f}, activations {memory.activations:.1f}, "
+                f"KV cache {memory.kv_cache:.1f} GB"
+            ),
+        ),
+        ("context", f"{context}; {plan.full_length_sequences} sequences of that length at once"),
+        ("image", plan.image),
+    ]
+
+
+def cost_rows(cost: Cost) -> list[tuple[str, str]]:
+    """Return the cost as (name, value) rows."""
+    rows: list[tuple[str, str]] = []
+    if cost.hourly is None or cost.monthly is None:
+        rows.append(("per hour", "no price known: set prices.hourly"))
+    else:
+        rows += [("per hour", _usd(cost.hourly)), ("per month", _usd(cost.monthly))]
+        if cost.machine is not None:
+            rows.append(("price from", f"{cost.machine.source} {cost.machine.checked}".strip()))
+    if cost.nodes and cost.break_even_tokens is not None:
+        low, high = cost.break_even_tokens
+        tokens = f"{low / 1e9:.1f} to {high / 1e9:.1f} billion tokens a month"
+        rows.append(("break-even", f"{tokens} against the API at {cost.api.per_million:.2f} USD a million"))
+    rows += [("after destroy", _lasting(item.what, item.usd_per_month)) for item in cost.after_destroy]
+    return rows or [("per hour", "nothing")]
+
+
+def table(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    """Return rows as aligned text below a title."""
+    width = max(len(name) for name, _ in rows)
+    return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+def _nodes(count: int) -> str:
+    return "1 GPU node" if count == 1 else f"{count} GPU nodes"
+
+
+def _usd(amounts: tuple[float, float]) -> str:
+    low, high = amounts
+    return f"{low:,.2f} USD" if low == high else f"{low:,.2f} to {high:,.2f} USD"
+
+
+def _lasting(what: str, usd_per_month: float | None) -> str:
+    return what if usd_per_month is None else f"{what}: {usd_per_month:,.0f} USD a month"
