@@ -74,7 +74,11 @@ class InferenceCluster:
     """A cluster that can serve the plan, dearest part last."""
 
     provider: kubernetes.Provider
-    namespace: pulumi.Input[str]
+    kubeconfig: pulumi.Input[str]
+    """Path or contents; a secret where it holds credentials."""
+    context: str | None = None
+    """The kubeconfig's context; None takes its current one."""
+    namespace: str
     weights: Weights
     placement: Placement = field(default_factory=Placement)
     pod: PodNeeds = field(default_factory=PodNeeds)

@@ -19,6 +19,9 @@ _CHARTS: Final = _ROOT / "charts"
 # Nothing listens on port 1: a program that asks the cluster past the stand-in is refused at once.
 _NO_SERVER: Final = "https://127.0.0.1:1"
 _CONTENTS_KEY: Final = "kimi-k3:kubeconfig"
+_DEFINITIONS: Final = _ROOT / "definitions"
+_COMPUTE_DOMAINS: Final = "computedomains.resource.nvidia.com"
+"""A cluster with NVLink between its nodes has NVIDIA's DRA driver."""
 _DEFINITIONS_OF_LWS: Final = [
     "disaggregatedsets.disaggregatedset.x-k8s.io",
     "leaderworkersets.leaderworkerset.x-k8s.io",
@@ -76,8 +79,8 @@ class Light:
         account = Account(workspace.account)
         definitions, notes = _definitions_of_lws()
         cluster = as_contents(config.get("kimi-k3:cluster"))
-        present = _DEFINITIONS_OF_LWS if cluster.get("leaderWorkerSet") == "present" else []
-        account.configure(definitions=definitions, served=present)
+        served = [_COMPUTE_DOMAINS, *(_DEFINITIONS_OF_LWS if cluster.get("leaderWorkerSet") == "present" else [])]
+        account.configure(definitions=[*definitions, str(_DEFINITIONS)], served=served)
         kubeconfig = workspace.root / "kubeconfig"
         kubeconfig.write_text(yaml.safe_dump(unreachable_kubeconfig(str(cluster.get("context") or "rehearsal"))))
         yield Stage(

@@ -22,5 +22,10 @@ def ensure(say: tool.Say = tool.silent) -> Path:
         ldflags=f"-s -w -X main.version={versions.kubernetes_provider()}",
         minutes=5,
     )
-    (built,) = go_build.build([command], tool.TOOLS / "providers" / "kubernetes", say)
+    (built,) = go_build.build([command], folder(), say)
     return built
+
+
+def folder() -> Path:
+    """Returns where it lands."""
+    return tool.TOOLS / "providers" / "kubernetes"

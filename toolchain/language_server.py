@@ -36,7 +36,9 @@ class ProgramServer(_server.LanguageServer):
         sys.path[0] = str(folder)
         self.program = functools.partial(_run, entry_point)
         # The SDK's stub wants a private class, of which the public one that gRPC passes is the base.
-        return super().Run(request, context)  # pyright: ignore[reportArgumentType]
+        response = super().Run(request, context)  # pyright: ignore[reportArgumentType]
+        # The SDK has logged the error. The real host then only says that it stopped, else it is printed twice.
+        return language_pb2.RunResponse(bail=True) if response.error else response
 
 
 def _run(entry_point: Path) -> None:

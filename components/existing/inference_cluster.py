@@ -17,10 +17,11 @@ def inference_cluster(settings: ExistingSettings, secrets: Secrets, plan: Plan) 
     """Return the cluster: its provider, one namespace of ours, and the bucket's credentials if there are any."""
     del plan  # The nodes are there; no piece of this cloud depends on how the model is cut.
     cluster = settings.cluster
+    # The path, so that no credential enters the state, or the secret contents where CI has no file.
+    kubeconfig = secrets.kubeconfig or str(Path(cluster.kubeconfig).expanduser())
     provider = kubernetes.Provider(
         "cluster",
-        # The path, so that no credential enters the state, or the secret contents where CI has no file.
-        kubeconfig=secrets.kubeconfig or str(Path(cluster.kubeconfig).expanduser()),
+        kubeconfig=kubeconfig,
         context=cluster.context,
         # Another kubeconfig for the same context is the same cluster; without this every object would be replaced.
         cluster_identifier=f"{pulumi.get_project()}-{pulumi.get_stack()}-{cluster.context}",
@@ -30,6 +31,8 @@ def inference_cluster(settings: ExistingSettings, secrets: Secrets, plan: Plan) 
     credentials = _credentials(settings, secrets, pulumi.ResourceOptions(provider=provider, depends_on=namespace))
     return InferenceCluster(
         provider=provider,
+        kubeconfig=kubeconfig,
+        context=cluster.context,
         namespace=cluster.namespace,
         weights=weight_source(settings.weights, _credentials_name(settings, secrets)),
         placement=Placement(

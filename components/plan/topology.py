@@ -267,6 +267,11 @@ def warnings(model: Model, machine: Machine, layout: Layout) -> list[str]:
             "the stock vLLM image has no EFA plugin and NCCL falls back to TCP silently: set serving.image to one "
             "that has aws-ofi-nccl (vllm-project/vllm #55635)"
         )
+    if layout.interconnect == "mnnvl":
+        notes.append(
+            "each NVLink domain among the nodes must have room for whole groups: a leader that lands in a smaller one "
+            "waits for its workers for ever"
+        )
     if layout.interconnect == "tcp":
         notes.append("the nodes of a replica talk over TCP: pipeline stages only, with higher latency")
     return [*notes, *machine.notes]

@@ -21,6 +21,7 @@ from components.serving.leader_worker_set_controller import (
     LeaderWorkerSetControllerArgs,
 )
 from components.serving.pod import PodInputs
+from components.serving.progress import Watched, watch_while_waiting
 from components.settings import Exposure, Mirror, Serving
 
 _KEY_BYTES: Final = 32
@@ -197,15 +198,24 @@ def _compute_domain(
 def _leader_worker_set(
     name: str, args: VllmServingArgs, inputs: PodInputs, opts: pulumi.ResourceOptions
 ) -> kubernetes.apiextensions.CustomResource:
-    budget = f"{args.serving.ready_timeout_minutes}m"
-    timeouts = pulumi.CustomTimeouts(create=budget, update=budget)
+    minutes = args.serving.ready_timeout_minutes
+    timeouts = pulumi.CustomTimeouts(create=f"{minutes}m", update=f"{minutes}m")
+    watched = Watched(
+        kubeconfig=args.cluster.kubeconfig,
+        context=args.cluster.context,
+        namespace=args.cluster.namespace,
+        group=inputs.name,
+        pods=args.plan.gpu_nodes,
+        budget_seconds=minutes * 60,
+    )
+    hooks = watch_while_waiting(name, watched) if args.serving.wait else None
     return kubernetes.apiextensions.CustomResource(
         f"{name}-group",
         api_version=workload.API_VERSION,
         kind="LeaderWorkerSet",
         metadata=_metadata(args, inputs.name, await_annotations(args.serving, args.plan.replicas)),
         spec=workload.leader_worker_set_spec(inputs),
-        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(custom_timeouts=timeouts)),
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(custom_timeouts=timeouts, hooks=hooks)),
     )
 
 

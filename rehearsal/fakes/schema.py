@@ -25,6 +25,8 @@ from rehearsal.fakes.rules import Failure
 from rehearsal.fakes.values import UNKNOWN, Properties, Secret, mapping, sequence
 
 _MODULES: Final = re.compile(r'resource_modules="""(.*?)"""', re.DOTALL)
+# Each `…Args` class stands in a union with a plain dict, which says nothing about its keys.
+_NOT_ON_THE_WIRE: Final = (type(None), dict)
 _WORDS: Final = {str: "text", bool: "true or false", int: "an integer", float: "a number"}
 
 
@@ -85,13 +87,12 @@ class _Walk:
     def value(self, hint: object, value: object, path: str) -> Iterator[Failure]:
         """Check one value against the alternatives of its type; the nearest one is complained about."""
         inner = value.value if isinstance(value, Secret) else value
-        if inner is UNKNOWN or inner is None:
-            return
         alternatives = list(_alternatives(hint))
-        if any(option is Any for option in alternatives):
+        if inner is UNKNOWN or inner is None or Any in alternatives:
             return
         enums = [option for option in alternatives if _is_enum(option) and option.__name__ not in self.open_enums]
         if isinstance(inner, str) and enums:
+            # The SDKs take any text beside the enumeration; the cloud doesn't.
             yield from _enum_failures(enums, inner, path)
             return
         tries = [list(self._option(option, inner, path)) for option in alternatives]
@@ -136,13 +137,14 @@ def _classes(package: str) -> dict[str, tuple[str, str]]:
 
 def _alternatives(hint: object) -> Iterator[object]:
     """The members of a union that a value on the wire can be: no outputs, no awaitables, no typed dicts."""
-    if typing.get_origin(hint) in {Union, types.UnionType}:
+    origin = typing.get_origin(hint)
+    if origin in {Union, types.UnionType}:
         for member in typing.get_args(hint):
             yield from _alternatives(member)
-    elif hint is Any or typing.get_origin(hint) is not None:
-        if hint is Any or _is_a(typing.get_origin(hint), Mapping) or _is_a(typing.get_origin(hint), Sequence):
+    elif origin is not None:
+        if _is_a(origin, Mapping) or _is_a(origin, Sequence):
             yield hint
-    elif isinstance(hint, type) and hint is not type(None) and not typing.is_typeddict(hint) and hint is not dict:
+    elif hint is Any or (hint not in _NOT_ON_THE_WIRE and not typing.is_typeddict(hint)):
         yield hint
 
 

@@ -45,7 +45,7 @@ def test_accepts(inputs: Properties, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("inputs", "path", "reason"),
     [
-        (manifest("v1", "Service", spec={"prots": []}), "spec", "unknown field 'prots'; known: allocate"),
+        (manifest("v1", "Service", spec={"prots": []}), "spec", "unknown field 'prots': did you mean 'ports'?"),
         (manifest("v1", "Service", spec={"ports": [{"port": "x"}]}), "spec.ports[0].port", "'x' is not of type"),
         (manifest("v1", "ConfigMap", data={"a": 1}), "data.a", "1 is not of type 'string'"),
         (manifest("v1", "Servize"), "kind", 'no matches for kind "Servize" in version "v1"'),
@@ -80,14 +80,14 @@ def test_accepts(inputs: Properties, tmp_path: Path) -> None:
         ),
         (widget(size=0), "spec.size", "0 is less than the minimum of 1"),
         (widget(policy="Kept"), "spec.policy", "'Kept' is not one of ['Keep', 'Drop']"),
-        (widget(sise=1), "spec", "unknown field 'sise'; known: free, labels, note"),
-        (widget(parts=[{"ID": "x"}]), "spec.parts[0]", "unknown field 'ID'; known: id"),
+        (widget(sise=1), "spec", "unknown field 'sise': did you mean 'size'?"),
+        (widget(parts=[{"ID": "x"}]), "spec.parts[0]", "unknown field 'ID': known: id"),
         (widget(port=[1]), "spec.port", "[1] is not of type"),
         (manifest("example.com/v1", "Widget"), "", "'spec' is a required property"),
         (
             widget(template={"spec": {"containers": [{"name": "a", "imagge": "x"}]}}),
             "spec.template.spec.containers[0]",
-            "unknown field 'imagge'; known: args, command",
+            "unknown field 'imagge': did you mean 'image'?",
         ),
     ],
 )

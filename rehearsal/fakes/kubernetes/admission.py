@@ -45,11 +45,11 @@ def label_values(manifest: Properties) -> Iterator[Failure]:
 def quantities(manifest: Properties) -> Iterator[Failure]:
     """Requests and limits are quantities: `64Gi`, not `64GB`."""
     for path, resources in _found(manifest, "resources"):
-        for side in ("requests", "limits"):
-            for key, value in mapping(resources.get(side)).items():
-                if isinstance(value, str) and not _QUANTITY.fullmatch(value):
-                    where = f'{path}.{side}["{key}"]'
-                    yield Failure(where, f'"{value}": quantities must look like 64Gi, 500m or 2')
+        amounts = [(side, *item) for side in ("requests", "limits") for item in mapping(resources.get(side)).items()]
+        for side, key, value in amounts:
+            if isinstance(value, str) and not _QUANTITY.fullmatch(value):
+                where = f'{path}.{side}["{key}"]'
+                yield Failure(where, f'"{value}": quantities must look like 64Gi, 500m or 2')
 
 
 def requests_within_limits(manifest: Properties) -> Iterator[Failure]:
@@ -81,27 +81,23 @@ def pull_policies(manifest: Properties) -> Iterator[Failure]:
 
 def mounted_volumes(manifest: Properties) -> Iterator[Failure]:
     """What a container mounts is a volume of its pod."""
-    for path, pod in _pod_specs(manifest):
+    for pod_path, pod in _pod_specs(manifest):
         volumes = {mapping(volume).get("name") for volume in sequence(pod.get("volumes"))}
-        for group in ("containers", "initContainers"):
-            for index, container in enumerate(sequence(pod.get(group))):
-                for number, mount in enumerate(sequence(mapping(container).get("volumeMounts"))):
-                    name = mapping(mount).get("name")
-                    if isinstance(name, str) and name not in volumes:
-                        where = f"{path}.{group}[{index}].volumeMounts[{number}].name"
-                        yield Failure(where, f'Not found: "{name}"')
+        for path, container in _containers(pod_path, pod):
+            for number, mount in enumerate(sequence(container.get("volumeMounts"))):
+                name = mapping(mount).get("name")
+                if isinstance(name, str) and name not in volumes:
+                    yield Failure(f"{path}.volumeMounts[{number}].name", f'Not found: "{name}"')
 
 
 def container_names(manifest: Properties) -> Iterator[Failure]:
     """No two containers of a pod have the same name."""
-    for path, pod in _pod_specs(manifest):
+    for pod_path, pod in _pod_specs(manifest):
         seen: set[object] = set()
-        for group in ("containers", "initContainers"):
-            for index, container in enumerate(sequence(pod.get(group))):
-                name = mapping(container).get("name")
-                if name in seen:
-                    yield Failure(f"{path}.{group}[{index}].name", f'Duplicate value: "{name}"')
-                seen.add(name)
+        for path, container in _containers(pod_path, pod):
+            if container.get("name") in seen:
+                yield Failure(f"{path}.name", f'Duplicate value: "{container.get("name")}"')
+            seen.add(container.get("name"))
 
 
 RULES: Final[tuple[Callable[[Properties], Iterator[Failure]], ...]] = (
@@ -129,6 +125,12 @@ def _pod_specs(manifest: Properties) -> Iterator[tuple[str, Properties]]:
     for path, value in _walk(manifest, ""):
         if isinstance(mapping(value).get("containers"), list):
             yield path, mapping(value)
+
+
+def _containers(path: str, pod: Properties) -> Iterator[tuple[str, Properties]]:
+    for group in ("containers", "initContainers"):
+        for index, container in enumerate(sequence(pod.get(group))):
+            yield f"{path}.{group}[{index}]", mapping(container)
 
 
 def _found(manifest: Properties, key: str) -> Iterator[tuple[str, Properties]]:

@@ -79,19 +79,25 @@ def _strict(schema: Properties, *, root: bool = False) -> Properties:
     if schema.get("x-kubernetes-int-or-string"):
         return _INT_OR_STRING
     strict = {key: value for key, value in schema.items() if not key.startswith("x-kubernetes-")}
+    # Either can be true or false instead of a schema.
+    for key in ("items", "additionalProperties"):
+        if isinstance(schema.get(key), dict):
+            strict[key] = _strict(mapping(schema[key]))
+    strict |= _members(schema, root=root)
+    return {"anyOf": [{"type": "null"}, strict]} if schema.get("nullable") else strict
+
+
+def _members(schema: Properties, *, root: bool) -> Properties:
+    """What is said about an object's fields; nothing if the schema lists none."""
     properties = {key: _strict(mapping(value)) for key, value in mapping(schema.get("properties")).items()}
     if root or schema.get("x-kubernetes-embedded-resource"):
+        # The API server checks these itself, so definitions leave them out or nearly empty.
         properties = {"apiVersion": {}, "kind": {}, "metadata": {}, **properties}
-    if properties:
-        strict["properties"] = properties
-        strict["required"] = _required(schema)
-        if "additionalProperties" not in schema and not schema.get("x-kubernetes-preserve-unknown-fields"):
-            strict["additionalProperties"] = False
-    if isinstance(schema.get("items"), dict):
-        strict["items"] = _strict(mapping(schema["items"]))
-    if isinstance(schema.get("additionalProperties"), dict):
-        strict["additionalProperties"] = _strict(mapping(schema["additionalProperties"]))
-    return {"anyOf": [{"type": "null"}, strict]} if schema.get("nullable") else strict
+    if not properties:
+        return {}
+    members: Properties = {"properties": properties, "required": _required(schema)}
+    is_open = "additionalProperties" in schema or schema.get("x-kubernetes-preserve-unknown-fields")
+    return members if is_open else {**members, "additionalProperties": False}
 
 
 def _required(schema: Properties) -> list[object]:

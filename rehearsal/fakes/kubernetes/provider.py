@@ -55,14 +55,13 @@ class KubernetesRules:
     def completed(self, resource: Resource, old: Properties | None) -> Properties:
         """Generate the name of what has none, and mark what a Secret holds as secret."""
         if resource.type == RELEASE:
-            earlier = old.get("name") if old else None
-            return {**resource.inputs, "name": resource.inputs.get("name") or earlier or _generated(resource)}
-        inputs = dict(resource.inputs)
-        for field in _SECRET_FIELDS:
-            if inputs.get("kind") == "Secret" and field in inputs:
-                inputs[field] = inputs[field] if isinstance(inputs[field], Secret) else Secret(inputs[field])
-        if mapping(inputs.get("metadata")).get("name") is not None or inputs.get("metadata") is UNKNOWN:
+            name = resource.inputs.get("name") or (old or {}).get("name") or _generated(resource)
+            return {**resource.inputs, "name": name}
+        inputs = _secrets_marked(resource.inputs)
+        metadata = inputs.get("metadata")
+        if metadata is UNKNOWN or mapping(metadata).get("name") is not None:
             return inputs
+        # A name that was generated once is kept, or every update would be a replacement.
         earlier = replacement.generated_name(old) if old else None
         return replacement.autonamed(inputs, earlier or _generated(resource))
 
@@ -175,6 +174,14 @@ def refuse_taken_name(kind: Kind, identity: str, ledger: Ledger) -> None:
 
 def _not_created(resource: Resource, text: str) -> str:
     return f'resource "{resource.urn}" was not successfully created by the Kubernetes API server: {text}'
+
+
+def _secrets_marked(inputs: Properties) -> Properties:
+    """What a Secret holds is secret even if the program didn't say so (provider.go `annotateSecrets`)."""
+    if inputs.get("kind") != "Secret":
+        return dict(inputs)
+    held = {key: inputs[key] for key in _SECRET_FIELDS if key in inputs and not isinstance(inputs[key], Secret)}
+    return {**inputs, **{key: Secret(value) for key, value in held.items()}}
 
 
 def _schema_failures(kind: Kind, manifest: Properties, settings: Properties) -> list[Failure]:

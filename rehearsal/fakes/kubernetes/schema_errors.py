@@ -1,5 +1,6 @@
 """The errors of a JSON schema, said in one short line each, without what is unknown or secret."""
 
+import difflib
 from typing import Final
 
 from jsonschema.exceptions import ValidationError, best_match
@@ -42,9 +43,14 @@ def _reason(error: ValidationError) -> str:
     if error.validator == "additionalProperties":
         # The API server's own words (strict field validation): unknown field "spec.replicaz".
         known = sorted(mapping(mapping(error.schema).get("properties")))
-        unknown = sorted(mapping(error.instance).keys() - known)
-        return f"unknown field {', '.join(map(repr, unknown))}; known: {_shortened(', '.join(known))}"
+        return "; ".join(_unknown(key, known) for key in sorted(mapping(error.instance).keys() - known))
     return _shortened(error.message)
+
+
+def _unknown(key: str, known: list[str]) -> str:
+    near = difflib.get_close_matches(key, known, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"known: {_shortened(', '.join(known))}"
+    return f"unknown field '{key}': {hint}"
 
 
 def _shortened(text: str) -> str:

@@ -1,0 +1,71 @@
+"""What `pulumi up` says of the pods while it waits."""
+
+from typing import Any
+
+import pytest
+
+from components.serving.progress import describe, lines
+
+NO_NODE = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
+
+
+def pod(name: str = "kimi-k3-0", *, ready: bool = False, **status: object) -> dict[str, Any]:
+    """Return a pod with a status."""
+    condition = {"type": "Ready", "status": "True" if ready else "False"}
+    return {"metadata": {"name": name}, "status": {"conditions": [condition], **status}}
+
+
+def container(state: dict[str, Any], **more: object) -> list[dict[str, Any]]:
+    """Return the statuses of one container."""
+    return [{"state": state, **more}]
+
+
+@pytest.mark.parametrize(
+    ("found", "want"),
+    [
+        (pod(ready=True), "kimi-k3-0 is ready"),
+        (
+            pod(conditions=[{"type": "PodScheduled", "status": "False", "message": NO_NODE}]),
+            f"kimi-k3-0 waits for a node: {NO_NODE}",
+        ),
+        (pod(containerStatuses=container({"running": {}})), "kimi-k3-0 starts"),
+        (pod(containerStatuses=container({"waiting": {"reason": "ContainerCreating"}})), "kimi-k3-0 starts"),
+        (
+            pod(containerStatuses=container({"waiting": {"reason": "ErrImagePull", "message": "not found"}})),
+            "kimi-k3-0 waits: ErrImagePull not found",
+        ),
+        (
+            pod(initContainerStatuses=container({"waiting": {"reason": "CrashLoopBackOff"}})),
+            "kimi-k3-0 waits: CrashLoopBackOff",
+        ),
+        (
+            pod(
+                containerStatuses=container(
+                    {"running": {}},
+                    lastState={"terminated": {"reason": "OOMKilled", "exitCode": 137}},
+                    restartCount=2,
+                )
+            ),
+            "kimi-k3-0 starts again after OOMKilled, exit code 137 (2 restarts)",
+        ),
+        ({"metadata": {"name": "kimi-k3-0", "deletionTimestamp": "now"}}, "kimi-k3-0 ends"),
+        ({"metadata": {"name": "kimi-k3-0"}}, "kimi-k3-0 starts"),
+    ],
+)
+def test_a_pod_in_words(found: dict[str, Any], want: str) -> None:
+    assert describe(found) == want
+
+
+def test_a_change_is_a_line_and_a_standstill_is_one_every_five_minutes() -> None:
+    starting, leader, worker = pod(), pod(ready=True), pod("kimi-k3-0-1", ready=True)
+    looks = [(3.0, []), (13.0, [starting]), (23.0, [starting]), (313.0, [starting]), (323.0, [worker, leader])]
+    assert list(lines(looks, 2)) == [
+        "0 min: 0 of 2 pods are there",
+        "0 min: kimi-k3-0 starts; 1 of 2 pods are there",
+        "5 min: kimi-k3-0 starts; 1 of 2 pods are there",
+        "5 min: kimi-k3-0 is ready; kimi-k3-0-1 is ready",
+    ]
+
+
+def test_nothing_is_said_once_all_are_ready() -> None:
+    assert len(list(lines([(3.0, [pod(ready=True)]), (400.0, [pod()])], 1))) == 1
