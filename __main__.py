@@ -5,12 +5,13 @@ from typing import assert_never
 import pulumi
 
 from components import config, summary
+from components.overrides import estimate_warnings
 from components.serving.vllm_serving import VllmServing, VllmServingArgs
 
 settings, secrets, plan = config.read()
 pulumi.info(summary.table("Plan", summary.plan_rows(plan)))
 pulumi.info(summary.table("Cost", summary.cost_rows(plan.cost)))
-for warning in plan.warnings:
+for warning in (*plan.warnings, *estimate_warnings(settings.serving)):
     pulumi.warn(warning)
 
 match settings.cloud:

@@ -1,10 +1,15 @@
-"""What `serving.extraArgs` and `serving.extraEnv` may not touch, because the plan has decided it."""
+"""What `serving.extraArgs` and `serving.extraEnv` may not touch, and what the engine would refuse too late.
+
+vLLM accepts a good deal at start-up that fails only after 1.56 TB of weights were loaded; each rule here stands in the
+source of the pinned release.
+"""
 
 from collections.abc import Iterable
 from typing import Final
 
 from components.faults import Fault
-from components.settings import StackSettings
+from components.plan.planner import Plan
+from components.settings import Serving, StackSettings
 
 _ELSEWHERE: Final = "the plan or another key decides it"
 
@@ -55,6 +60,13 @@ RESERVED_VARIABLES: Final[dict[str, str]] = {
 """Variables of ours alone; LWS_* belong to the LeaderWorkerSet controller."""
 
 
+_ESTIMATED: Final = frozenset(
+    {"--gpu-memory-utilization", "--max-num-batched-tokens", "--kv-cache-dtype", "--decode-context-parallel-size"}
+)
+_OURS: Final = {True: "use_prefill_query_quantization", False: ""}
+"""What our own --attention-config holds, by whether the profile has an fp8 cache."""
+
+
 def flag_names(arguments: Iterable[str]) -> list[str]:
     """Return the flags of an argument list without their values: `--a=1 --b 2` gives `--a`, `--b`."""
     return [word.split("=", 1)[0] for word in arguments if word.startswith("-") and not _is_number(word)]
@@ -87,6 +99,73 @@ def override_faults(settings: StackSettings) -> list[Fault]:
         for name in serving.extra_env
         if name in RESERVED_VARIABLES or name.startswith("LWS_")
     ]
+    return found
+
+
+def engine_faults(plan: Plan, serving: Serving) -> list[Fault]:
+    """Return a fault for each extra argument that the engine takes and then fails with, weights and all loaded."""
+    given = flag_values(serving.extra_args)
+    cache, fp8 = given.get("--kv-cache-dtype"), plan.profile.generation == "blackwell"
+    attention = given.get("--attention-config")
+    unit = given.get("--prefix-match-unit", "")
+    block = plan.memory.cache.block_tokens
+    rules = [
+        (
+            cache in ("fp8_e5m2", "fp8_ds_mla"),
+            "--kv-cache-dtype",
+            "Kimi K3's attention takes auto, bfloat16 or fp8",
+            "fp8",
+        ),
+        (
+            (cache == "fp8" or (cache is None and fp8))
+            and "use_prefill_query_quantization" not in (attention or _OURS[fp8]),
+            "--attention-config",
+            "an fp8 cache asserts use_prefill_query_quantization in the first forward pass",
+            '{"use_prefill_query_quantization":true}',
+        ),
+        (
+            given.get("--moe-backend") == "deep_gemm_mega_moe" and not plan.layout.expert_parallel,
+            "--moe-backend",
+            "deep_gemm_mega_moe needs expert parallelism",
+            "topology: {expertParallel: true}",
+        ),
+        (
+            "--no-enable-chunked-prefill" in given and serving.prefix_caching,
+            "--no-enable-chunked-prefill",
+            "prefix caching needs chunked prefill",
+            "serving.prefixCaching: false",
+        ),
+        (
+            unit.isdigit() and block % int(unit or 1) != 0,
+            "--prefix-match-unit",
+            f"must divide the {block} tokens of a cache block",
+            "128",
+        ),
+    ]
+    return [
+        Fault(key="serving.extraArgs", given=flag, allowed=rule, instead=instead)
+        for broken, flag, rule, instead in rules
+        if broken
+    ]
+
+
+def estimate_warnings(serving: Serving) -> list[str]:
+    """Return a warning for each extra argument that changes what the plan's memory figures stand on."""
+    changed = [flag for flag in flag_values(serving.extra_args) if flag in _ESTIMATED]
+    return [f"serving.extraArgs sets {flag}: the plan's memory figures don't know it" for flag in changed]
+
+
+def flag_values(arguments: Iterable[str]) -> dict[str, str]:
+    """Return the flags of an argument list with their values; a switch has an empty one."""
+    found: dict[str, str] = {}
+    flag = ""
+    for word in arguments:
+        if word.startswith("-") and not _is_number(word):
+            flag, _, value = word.partition("=")
+            flag = _canonical(flag)
+            found[flag] = value
+        elif flag:
+            found[flag] = f"{found[flag]} {word}".strip()
     return found
 
 

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from components.existing.settings import ExistingSettings
 from components.faults import Fault, Faulty, nearest
-from components.overrides import override_faults
+from components.overrides import engine_faults, override_faults
 from components.plan.planner import Plan, chosen_machine, make_plan
 from components.settings import Cloud, StackSettings
 
@@ -45,6 +45,7 @@ def load(values: Mapping[str, object]) -> tuple[Settings, Plan]:
         if not _PLAN_KEYS & bad:
             plan, plan_faults = make_plan(settings)
             found += plan_faults
+            found += engine_faults(plan, settings.serving) if plan is not None else []
         elif "machine" not in bad:
             found += chosen_machine(settings)[1]
     if found or settings is None or plan is None:

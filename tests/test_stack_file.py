@@ -6,6 +6,7 @@ import yaml
 from components.config import SECRET_KEYS, decoded
 from components.existing.settings import ExistingSettings
 from components.faults import Fault, Faulty
+from components.overrides import estimate_warnings
 from components.stack_file import CLOUDS, load
 from tests.stacks import PROJECT, loaded, values
 
@@ -57,6 +58,15 @@ def test_five_mistakes_are_five_faults() -> None:
         ({"serving": {"extraArgs": ["--node-rank", "1"]}}, "serving.extraArgs", "leave it out"),
         ({"serving": {"extraArgs": ["--api-key", "x"]}}, "serving.extraArgs", "kimi-k3:apiKey"),
         ({"serving": {"extraArgs": ["value"]}}, "serving.extraArgs", "must begin with a flag"),
+        ({"serving": {"extraArgs": ["--kv-cache-dtype", "fp8_ds_mla"]}}, "serving.extraArgs", "auto, bfloat16 or fp8"),
+        ({"serving": {"extraArgs": ["--attention-config={}"]}}, "serving.extraArgs", "use_prefill_query_quantization"),
+        ({"serving": {"extraArgs": ["--moe-backend=deep_gemm_mega_moe"]}}, "serving.extraArgs", "expertParallel: true"),
+        ({"serving": {"extraArgs": ["--no-enable-chunked-prefill"]}}, "serving.extraArgs", "needs chunked prefill"),
+        (
+            {"serving": {"extraArgs": ["--prefix-match-unit", "100"]}},
+            "serving.extraArgs",
+            "1536 tokens of a cache block",
+        ),
         ({"serving": {"extraEnv": {"LWS_GROUP_SIZE": "3"}}}, "serving.extraEnv.LWS_GROUP_SIZE", "leave it out"),
         ({"serving": {"extraEnv": {"VLLM_API_KEY": "x"}}}, "serving.extraEnv.VLLM_API_KEY", "kimi-k3:apiKey"),
         ({"serving": {"extraEnv": {"NCCL_DEBUG": 1}}}, "serving.extraEnv.NCCL_DEBUG", "string"),
@@ -96,6 +106,21 @@ def test_fault(changes: dict[str, object], key: str, telling: str) -> None:
     found = faults(**changes)
     assert key in found, found
     assert telling in str(found[key])
+
+
+def test_an_fp8_cache_of_ones_own_needs_its_attention_configuration() -> None:
+    hopper: dict[str, object] = {"machine": "8xH200", "cluster": {"nodes": 2}}
+    bare = {**hopper, "serving": {"extraArgs": ["--kv-cache-dtype", "fp8"]}}
+    assert "use_prefill_query_quantization" in str(faults(**bare)["serving.extraArgs"])
+    config = '{"use_prefill_query_quantization":true}'
+    load(values(**hopper, serving={"extraArgs": ["--kv-cache-dtype", "fp8", "--attention-config", config]}))
+
+
+def test_extra_arguments_that_are_right_are_no_fault() -> None:
+    extra = ["--prefix-match-unit", "256", "--kv-cache-dtype=bfloat16", "--max-num-seqs", "64"]
+    settings, _ = loaded(serving={"extraArgs": extra})
+    (warning,) = estimate_warnings(settings.serving)
+    assert "--kv-cache-dtype" in warning
 
 
 def test_a_missing_key_that_only_the_user_knows_is_named() -> None:
