@@ -6,13 +6,15 @@ PYTHON ?= python3.11
 STACK ?= existing
 DEPTH ?= light
 RUN := .venv/bin/python
+# Says on stderr what it builds while it takes long.
+TOOL := $(RUN) -m toolchain
 SETUP := .venv/.requirements-installed
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(SETUP) ## install the Python packages into .venv and get the Pulumi CLI
-	@$(RUN) -m toolchain pulumi
+	@$(TOOL) pulumi
 
 $(SETUP): requirements.txt
 	@echo "Installing the Python packages into .venv (about two minutes the first time) ..."
@@ -21,23 +23,29 @@ $(SETUP): requirements.txt
 	@touch $@
 
 preview: $(SETUP) ## STACK=existing: check the stack file and show what `pulumi up` would do
+	@$(TOOL) pulumi > /dev/null
 	@$(RUN) -m toolchain.preview $(STACK)
 
 rehearse: $(SETUP) ## STACK=existing [DEPTH=light|full]: preview, up and destroy without any account
+	@$(TOOL) pulumi > /dev/null
+ifeq ($(DEPTH),full)
+	@$(TOOL) control-plane > /dev/null
+	@$(TOOL) kubernetes-provider > /dev/null
+endif
 	@$(RUN) -m rehearsal $(STACK) --depth $(DEPTH)
 
 test: $(SETUP) ## everything but the real control plane
-	@$(RUN) -m toolchain pulumi
+	@$(TOOL) pulumi > /dev/null
 	@$(RUN) -m pytest -m "not cluster" $(PYTEST)
 
 e2e: $(SETUP) ## the real API server, scheduler and LeaderWorkerSet controller, as local processes
-	@$(RUN) -m toolchain pulumi
-	@$(RUN) -m toolchain control-plane
-	@$(RUN) -m toolchain kubernetes-provider
+	@$(TOOL) pulumi > /dev/null
+	@$(TOOL) control-plane > /dev/null
+	@$(TOOL) kubernetes-provider > /dev/null
 	@$(RUN) -m pytest -m cluster $(PYTEST)
 
 bench: $(SETUP) ## time and memory of a preview against a bare program of the same SDK
-	@$(RUN) -m toolchain pulumi
+	@$(TOOL) pulumi > /dev/null
 	@$(RUN) -m benchmarks.preview
 
 lint: $(SETUP) ## ruff and pyright

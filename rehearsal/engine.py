@@ -26,7 +26,7 @@ from rehearsal.stack_file import Contents
 from rehearsal.workspace import Plugin, Workspace
 from toolchain import language_host, pulumi_cli
 
-_HARMLESS: Final = ("LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "TZ")
+_HARMLESS: Final = ("LANG", "LC_ALL", "LC_CTYPE", "TERM", "TZ")
 _SYSTEM_PATH: Final = ("/usr/local/bin", "/usr/bin", "/bin")
 _PLUGINS: Final = "pulumi-resource-*"
 # Port 9 is `discard`; nothing listens there, so whoever asks is refused at once.
@@ -214,6 +214,7 @@ def environment(workspace: Workspace, caller: Mapping[str, str] = os.environ) ->
             "no_proxy": _LOCAL,
             "PATH": os.pathsep.join(path),
             "HOME": str(workspace.home),
+            "TMPDIR": str(workspace.temporary),
             "PULUMI_HOME": str(workspace.pulumi_home),
             "PULUMI_BACKEND_URL": workspace.state.as_uri(),
             "PULUMI_CONFIG_PASSPHRASE": "rehearsal",

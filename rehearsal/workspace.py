@@ -50,9 +50,22 @@ class Workspace:
         """Copies of Pulumi.yaml and the stack file."""
         return self.root / "project"
 
+    @property
+    def temporary(self) -> Path:
+        """TMPDIR: the real Kubernetes provider writes kubeconfigs there and leaves them."""
+        return self.root / "tmp"
+
     def create(self) -> None:
         """Make the folders that aren't there."""
-        for folder in (self.plugins, self.home, self.pulumi_home, self.state, self.project, self.account.parent):
+        for folder in (
+            self.plugins,
+            self.home,
+            self.temporary,
+            self.pulumi_home,
+            self.state,
+            self.project,
+            self.account.parent,
+        ):
             folder.mkdir(parents=True, exist_ok=True)
 
     def write_plugin(self, package: str, plugin: Plugin) -> None:
