@@ -4,12 +4,14 @@ The engine's own wait knows conditions, not pods: without this a group that no n
 "timed out waiting for the condition".
 """
 
+import contextlib
 import contextvars
 import threading
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol, runtime_checkable
 
 import pulumi
 import yaml
@@ -19,9 +21,33 @@ from components import labels
 _FIRST_LOOK_SECONDS: Final = 3
 _LOOK_SECONDS: Final = 10
 _HEARTBEAT_SECONDS: Final = 300
+_SAYING_SECONDS: Final = 60
+_SAYING_CHARACTERS: Final = 200
 
 Pod = Mapping[str, Any]
 """A pod as the API server returns it."""
+
+
+@runtime_checkable
+class LoggedPod(Protocol):
+    """A pod as the client returns it."""
+
+    raw: dict[str, Any]
+
+    def logs(self, *, tail_lines: int) -> Iterable[str]:
+        """Return the last lines of its log."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What was seen at one time."""
+
+    seconds: float
+    """Since the start."""
+    pods: list[Pod]
+    says: str = ""
+    """The last line of the leader's log."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,19 +79,21 @@ def watch_while_waiting(name: str, watched: Watched) -> pulumi.ResourceHookBindi
     return pulumi.ResourceHookBinding(before_create=[hook], before_update=[hook])
 
 
-def lines(looks: Iterable[tuple[float, list[Pod]]], pods: int) -> Iterator[str]:
-    """Yield what a person should read, once for each change and at least every five minutes.
+def lines(looks: Iterable[Look], pods: int) -> Iterator[str]:
+    """Yield what a person should read: each change of a pod at once, what the engine says once a minute.
 
     Args:
-        looks: Seconds since the start, and the pods at that time.
+        looks: What was seen, one after the other.
         pods: How many there should be; ends when all of them are ready.
     """
-    shown, last = "", 0.0
-    for seconds, found in looks:
-        text = "; ".join([*map(describe, sorted(found, key=_name)), *_missing(len(found), pods)])
-        if text != shown or seconds - last >= _HEARTBEAT_SECONDS:
-            yield f"{seconds / 60:.0f} min: {text}"
-            shown, last = text, seconds
+    states, said, last = "", "", 0.0
+    for look in looks:
+        found = sorted(look.pods, key=_name)
+        now = "; ".join([*map(describe, found), *_missing(len(found), pods)])
+        waited = look.seconds - last
+        if now != states or (look.says != said and waited >= _SAYING_SECONDS) or waited >= _HEARTBEAT_SECONDS:
+            yield f"{look.seconds / 60:.0f} min: {now}{f' | {look.says}' if look.says else ''}"
+            states, said, last = now, look.says, look.seconds
         if len(found) >= pods and all(map(_ready, found)):
             return
 
@@ -82,7 +110,9 @@ def _state(pod: Pod) -> str:
         return "is ready"
     condition = _condition(pod, "PodScheduled")
     if condition.get("status") == "False":
-        return f"waits for a node: {condition.get('message') or condition.get('reason')}"
+        # What preemption could do instead is no reason.
+        reason = (condition.get("message") or condition.get("reason") or "").split(" preemption:")[0]
+        return f"waits for a node: {reason}"
     for status in [*_statuses(pod, "initContainerStatuses"), *_statuses(pod, "containerStatuses")]:
         trouble = _trouble(status)
         if trouble:
@@ -108,19 +138,32 @@ def _follow(watched: Watched, kubeconfig: str) -> None:
         pulumi.warn(f"the pods can't be watched from here, the engine waits all the same: {error}")
 
 
-def _looks(watched: Watched, kubeconfig: str) -> Iterator[tuple[float, list[Pod]]]:
+def _looks(watched: Watched, kubeconfig: str) -> Iterator[Look]:
     # In here: no preview and no quick `up` pays for the client.
     import kr8s  # noqa: PLC0415
 
     started = time.monotonic()
     time.sleep(_FIRST_LOOK_SECONDS)
     contents = yaml.safe_load(kubeconfig) if "\n" in kubeconfig else kubeconfig
+    # Of each new Kubernetes version the client warns for a while; pods are what they were.
+    warnings.filterwarnings("ignore", message="Kubernetes version", module="kr8s")
     api = kr8s.api(kubeconfig=contents, context=watched.context)
     selector = {labels.LWS_NAME: watched.group}
     while (seconds := time.monotonic() - started) < watched.budget_seconds:
-        found = api.get("pods", namespace=watched.namespace, label_selector=selector)
-        yield seconds, [pod if isinstance(pod, dict) else pod.raw for pod in found]
+        found = [*api.get("pods", namespace=watched.namespace, label_selector=selector)]
+        pods: list[Pod] = [each if isinstance(each, dict) else each.raw for each in found]
+        yield Look(seconds=seconds, pods=pods, says=_last_line(found))
         time.sleep(_LOOK_SECONDS)
+
+
+def _last_line(found: Iterable[object]) -> str:
+    """Return the last line of the leader's log: the loader's and the compiler's own progress."""
+    for each in found:
+        if isinstance(each, LoggedPod) and each.raw["metadata"]["labels"].get(labels.LWS_WORKER_INDEX) == "0":
+            # Before the container runs there is no log, which the API calls an error.
+            with contextlib.suppress(Exception):
+                return next(iter([*each.logs(tail_lines=1)][-1:]), "")[:_SAYING_CHARACTERS]
+    return ""
 
 
 def _missing(found: int, pods: int) -> list[str]:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from components.serving.progress import describe, lines
+from components.serving.progress import Look, describe, lines
 
 NO_NODE = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
 
@@ -25,7 +25,7 @@ def container(state: dict[str, Any], **more: object) -> list[dict[str, Any]]:
     [
         (pod(ready=True), "kimi-k3-0 is ready"),
         (
-            pod(conditions=[{"type": "PodScheduled", "status": "False", "message": NO_NODE}]),
+            pod(conditions=[{"type": "PodScheduled", "status": "False", "message": f"{NO_NODE} preemption: no"}]),
             f"kimi-k3-0 waits for a node: {NO_NODE}",
         ),
         (pod(containerStatuses=container({"running": {}})), "kimi-k3-0 starts"),
@@ -58,7 +58,13 @@ def test_a_pod_in_words(found: dict[str, Any], want: str) -> None:
 
 def test_a_change_is_a_line_and_a_standstill_is_one_every_five_minutes() -> None:
     starting, leader, worker = pod(), pod(ready=True), pod("kimi-k3-0-1", ready=True)
-    looks = [(3.0, []), (13.0, [starting]), (23.0, [starting]), (313.0, [starting]), (323.0, [worker, leader])]
+    looks = [
+        Look(seconds=3, pods=[]),
+        Look(seconds=13, pods=[starting]),
+        Look(seconds=23, pods=[starting]),
+        Look(seconds=313, pods=[starting]),
+        Look(seconds=323, pods=[worker, leader]),
+    ]
     assert list(lines(looks, 2)) == [
         "0 min: 0 of 2 pods are there",
         "0 min: kimi-k3-0 starts; 1 of 2 pods are there",
@@ -67,5 +73,15 @@ def test_a_change_is_a_line_and_a_standstill_is_one_every_five_minutes() -> None
     ]
 
 
+def test_what_the_leader_says_is_shown_once_a_minute() -> None:
+    shards = [Look(seconds=3 + 10 * n, pods=[pod()], says=f"loaded {n} of 96 shards") for n in range(13)]
+    assert list(lines(shards, 1)) == [
+        "0 min: kimi-k3-0 starts | loaded 0 of 96 shards",
+        "1 min: kimi-k3-0 starts | loaded 6 of 96 shards",
+        "2 min: kimi-k3-0 starts | loaded 12 of 96 shards",
+    ]
+
+
 def test_nothing_is_said_once_all_are_ready() -> None:
-    assert len(list(lines([(3.0, [pod(ready=True)]), (400.0, [pod()])], 1))) == 1
+    looks = [Look(seconds=3, pods=[pod(ready=True)]), Look(seconds=400, pods=[pod()])]
+    assert len(list(lines(looks, 1))) == 1
