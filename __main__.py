@@ -32,6 +32,7 @@ if plan.replicas:
             exposure=settings.exposure,
             mirror=settings.mirror,
             owner=settings.owner,
+            tags=settings.tags,
             cluster=cluster,
             api_key=secrets.api_key,
         ),

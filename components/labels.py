@@ -1,6 +1,7 @@
 """The labels that every object of ours carries, and the ones that other controllers give to its pods."""
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
 PART_OF: Final = "kimi-k3"
@@ -15,9 +16,10 @@ NVLINK_CLIQUE: Final = "nvidia.com/gpu.clique"
 OWNER_ANNOTATION: Final = "kimi-k3/owner"
 
 
-def common(name: str, project: str, stack: str) -> dict[str, str]:
-    """Return the recommended labels of one object, with the project and stack that it belongs to."""
+def common(name: str, project: str, stack: str, tags: Mapping[str, str]) -> dict[str, str]:
+    """Return the labels of one object: the person's tags, and the recommended ones, which win."""
     return {
+        **{key: value(tag) for key, tag in tags.items()},
         "app.kubernetes.io/name": name,
         "app.kubernetes.io/instance": value(f"{project}-{stack}"),
         "app.kubernetes.io/part-of": PART_OF,

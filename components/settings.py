@@ -21,6 +21,7 @@ Cloud = Literal["existing"]
 
 COMMIT: Final = r"^[0-9a-f]{40}$"
 _CIDR: Final = r"^([0-9]{1,3}(\.[0-9]{1,3}){3}|[0-9a-fA-F:]+)/[0-9]{1,3}$"
+_LABEL_KEY: Final = r"^([a-z0-9.-]+/)?[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$"
 _DNS_LABEL: Final = r"^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 
 DnsLabel = Annotated[str, Field(pattern=_DNS_LABEL)]
@@ -247,7 +248,9 @@ class StackSettings(Block):
     prices: Prices = Field(default=Prices(), description="prices of your own")
     mirror: Mirror = Field(default=Mirror(), description="images and charts of a closed network")
     owner: str = Field(min_length=1, description="who answers for the bill", examples=["team@example.com"])
-    tags: dict[str, str] = Field(default={}, description="further labels or tags of everything")
+    tags: dict[Annotated[str, Field(pattern=_LABEL_KEY)], str] = Field(
+        default={}, description="further labels or tags of everything", examples=[{"team": "inference"}]
+    )
 
     @property
     def served_replicas(self) -> int:

@@ -37,6 +37,16 @@ def test_nothing_is_made_inside_an_apply(changes: dict[str, object]) -> None:
     )
 
 
+def test_owner_and_tags_are_on_everything_that_we_make() -> None:
+    mocks = run_program(values(tags={"team": "inference (night)"}))
+    ours = [entry.inputs["metadata"] for entry in mocks.resources if "metadata" in entry.inputs]
+    # All but the controller's namespace, which is the chart's.
+    mine = [metadata for metadata in ours if metadata["name"] != "lws-system"]
+    assert len(mine) == 6
+    assert {metadata["labels"]["team"] for metadata in mine} == {"inference--night"}
+    assert {metadata["annotations"]["kimi-k3/owner"] for metadata in mine} == {"team@example.com"}
+
+
 def test_no_output_is_printed_into_a_manifest() -> None:
     mocks = run_program(values())
     assert "Calling __str__" not in str([entry.inputs for entry in mocks.resources])

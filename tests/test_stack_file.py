@@ -45,6 +45,7 @@ def test_five_mistakes_are_five_faults() -> None:
     [
         ({"cloud": "aw"}, "cloud", "existing"),
         ({"owner": ""}, "owner", "team@example.com"),
+        ({"tags": {"a tag": "x"}}, "tags.a tag.[key]", "pattern"),
         ({"replicas": True}, "replicas", "valid integer"),
         ({"replicas": -1}, "replicas", "greater than or equal to 0"),
         ({"serving": {"maxModelLen": 2_000_000}}, "serving.maxModelLen", "1048576"),

@@ -62,7 +62,7 @@ def _namespace(settings: ExistingSettings, provider: kubernetes.Provider) -> lis
             "namespace",
             metadata=kubernetes.meta.v1.ObjectMetaArgs(
                 name=cluster.namespace,
-                labels=labels.common(cluster.namespace, pulumi.get_project(), pulumi.get_stack()),
+                labels=labels.common(cluster.namespace, pulumi.get_project(), pulumi.get_stack(), settings.tags),
                 annotations={labels.OWNER_ANNOTATION: settings.owner},
             ),
             opts=pulumi.ResourceOptions(provider=provider),

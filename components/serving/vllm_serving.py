@@ -44,6 +44,8 @@ class VllmServingArgs:
     """Where images and charts come from on a closed network."""
     owner: str
     """Who answers for the bill; an annotation of everything."""
+    tags: Mapping[str, str]
+    """Further labels of everything."""
     cluster: InferenceCluster
     """Where it runs."""
     api_key: pulumi.Output[str] | None = None
@@ -80,7 +82,7 @@ class VllmServing(pulumi.ComponentResource):
             exposure=args.exposure,
             mirror=args.mirror,
             cluster=cluster,
-            common_labels=_labels(group),
+            common_labels=_labels(args, group),
             api_key_secret=f"{group}-api-key",
             api_key_digest=pulumi.Output.unsecret(self.api_key.apply(_digest)),
         )
@@ -127,8 +129,8 @@ def _props(args: VllmServingArgs) -> dict[str, object]:
     }
 
 
-def _labels(group: str) -> dict[str, str]:
-    return labels.common(group, pulumi.get_project(), pulumi.get_stack())
+def _labels(args: VllmServingArgs, name: str) -> dict[str, str]:
+    return labels.common(name, pulumi.get_project(), pulumi.get_stack(), args.tags)
 
 
 def _metadata(
@@ -137,7 +139,7 @@ def _metadata(
     return kubernetes.meta.v1.ObjectMetaArgs(
         name=name,
         namespace=args.cluster.namespace,
-        labels=_labels(name),
+        labels=_labels(args, name),
         annotations={labels.OWNER_ANNOTATION: args.owner, **(annotations or {})},
     )
 
