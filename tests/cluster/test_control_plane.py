@@ -211,7 +211,9 @@ def test_a_taken_port_is_exchanged_for_another(tmp_path: Path, monkeypatch: pyte
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda sent: sent.name)
 def test_a_plane_whose_owner_is_ended_leaves_no_process(tmp_path: Path, sent: signal.Signals) -> None:
     program = (
-        "import json, pathlib, sys, time; from rehearsal.control_plane.control_plane import ControlPlane\n"
+        "import json, pathlib, signal, sys, time; from rehearsal.control_plane.control_plane import ControlPlane\n"
+        # Whoever runs the tests in the background of a script has it ignored, and children inherit that.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "with ControlPlane(pathlib.Path(sys.argv[1])) as plane:\n"
         "    print(json.dumps(plane.pids), flush=True); time.sleep(600)"
     )
