@@ -181,7 +181,7 @@ def _example(field: FieldInfo | None) -> str:
 def _stand_in(field: FieldInfo) -> object:
     if field.examples:
         return field.examples[0]
-    return None if field.is_required() else field.get_default(call_default_factory=False)
+    return None if field.is_required() else field.get_default(call_default_factory=True, validated_data={})
 
 
 def _field(model: type[BaseModel], path: list[str]) -> tuple[type[BaseModel], FieldInfo | None]:

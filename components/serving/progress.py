@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol, runtime_checkable
 
 import pulumi
-import yaml
 
 from components import labels
 
@@ -141,6 +140,7 @@ def _follow(watched: Watched, kubeconfig: str) -> None:
 def _looks(watched: Watched, kubeconfig: str) -> Iterator[Look]:
     # In here: no preview and no quick `up` pays for the client.
     import kr8s  # noqa: PLC0415
+    import yaml  # noqa: PLC0415
 
     started = time.monotonic()
     time.sleep(_FIRST_LOOK_SECONDS)
