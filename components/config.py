@@ -27,6 +27,8 @@ class Secrets:
     """Key of the weights' bucket."""
     bucket_secret_access_key: pulumi.Output[str] | None = None
     """Its secret part."""
+    hub_token: pulumi.Output[str] | None = None
+    """Token of the hub that the weights come from; a higher rate limit, the model itself is public."""
 
 
 SECRET_KEYS: Final[Mapping[str, str]] = {
@@ -34,6 +36,7 @@ SECRET_KEYS: Final[Mapping[str, str]] = {
     "kubeconfig": "kubeconfig",
     "bucketAccessKeyId": "bucket_access_key_id",
     "bucketSecretAccessKey": "bucket_secret_access_key",
+    "hubToken": "hub_token",
 }
 """Config key by field of `Secrets`."""
 

@@ -39,7 +39,13 @@ class Block(BaseModel):
     """A group of keys: camelCase in the file, unknown keys refused, values never converted, input never printed."""
 
     model_config = ConfigDict(
-        alias_generator=to_camel, extra="forbid", frozen=True, strict=True, hide_input_in_errors=True
+        alias_generator=to_camel,
+        extra="forbid",
+        frozen=True,
+        strict=True,
+        hide_input_in_errors=True,
+        # Only the cloud in use is built, and each block once, as a part of it.
+        defer_build=True,
     )
 
 
@@ -92,8 +98,19 @@ class Topology(Block):
 class Weights(Block):
     """Which weights, where from, and how they reach the GPUs."""
 
-    source: Literal["huggingface", "modelscope"] = Field(
-        default="huggingface", description="the hub that the weights come from", examples=["huggingface"]
+    source: str = Field(
+        default="huggingface",
+        pattern=r"^(huggingface|modelscope|(s3|az|gs|oss)://[^/]+/.+)$",
+        description="huggingface, modelscope, or the folder of another bucket",
+        examples=["huggingface"],
+    )
+    source_revision: str | None = Field(
+        default=None, pattern=COMMIT, description="ModelScope's own commit of the same files"
+    )
+    digest: str | None = Field(
+        default=None,
+        pattern=r"^[0-9a-f]{64}$",
+        description="of all files, as a finished copy prints it; other files are refused",
     )
     revision: str = Field(
         default=KIMI_K3.revision,
@@ -107,7 +124,13 @@ class Weights(Block):
         examples=["fastsafetensors"],
     )
     keep: bool = Field(default=True, description="keep the bucket on destroy")
-    workers: int = Field(default=4, ge=1, le=32, description="pods that copy the weights", examples=[4])
+    workers: int = Field(default=4, ge=1, le=32, description="pods that fill the bucket", examples=[4])
+    image: str | None = Field(
+        default=None,
+        min_length=1,
+        description="an image made from components/weights/Dockerfile, which installs nothing at run time",
+        examples=["registry.example.com/kimi-k3-weights:1"],
+    )
 
 
 class Rollout(Block):
@@ -162,8 +185,8 @@ class Serving(Block):
     )
     wait: bool = Field(default=True, description="`pulumi up` waits until the model answers")
     ready_timeout_minutes: int = Field(default=150, ge=1, description="how long it waits", examples=[150])
-    rollout: Rollout = Field(default=Rollout(), description="how a changed group is replaced")
-    shutdown: Shutdown = Field(default=Shutdown(), description="how a replica ends")
+    rollout: Rollout = Field(default_factory=Rollout, description="how a changed group is replaced")
+    shutdown: Shutdown = Field(default_factory=Shutdown, description="how a replica ends")
 
 
 class Exposure(Block):
@@ -210,7 +233,7 @@ class Prices(Block):
     api_input: float = Field(default=3.00, ge=0, description="official API, per million input tokens", examples=[3.0])
     api_cached_input: float = Field(default=0.30, ge=0, description="per million cached input tokens", examples=[0.3])
     api_output: float = Field(default=15.00, ge=0, description="per million output tokens", examples=[15.0])
-    usage: Usage = Field(default=Usage(), description="the mix of tokens")
+    usage: Usage = Field(default_factory=Usage, description="the mix of tokens")
 
 
 class Mirror(Block):
@@ -226,6 +249,22 @@ class Mirror(Block):
         description="a folder or an oci:// prefix that holds the charts",
         examples=["oci://registry.example.com/charts"],
     )
+    hub: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        description="a mirror of the hub that the weights come from",
+        examples=["https://hub.example.com"],
+    )
+    python_index: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        description="a PyPI mirror for the two libraries of the weights' pods",
+        examples=["https://pypi.example.com/simple"],
+    )
+
+    def mirrored(self, image: str) -> str:
+        """Return the image's name in the mirror, or its own without one."""
+        return f"{self.images.rstrip('/')}/{image}" if self.images else image
 
 
 class StackSettings(Block):
@@ -240,13 +279,13 @@ class StackSettings(Block):
     ] = Field(description="a machine type of the catalogue, or custom: {...}", examples=["8xB300"])
     replicas: int = Field(default=1, ge=0, le=100, description="copies of the model; 0 parks the stack", examples=[1])
     topology: Annotated[Topology, _word("auto", {})] = Field(
-        default=Topology(), description="auto, or the sizes of a layout", examples=["auto"]
+        default_factory=Topology, description="auto, or the sizes of a layout", examples=["auto"]
     )
     serve: bool = Field(default=True, description="false: no GPU is used")
-    serving: Serving = Field(default=Serving(), description="engine and pods")
-    exposure: Exposure = Field(default=Exposure(), description="who can reach the API")
-    prices: Prices = Field(default=Prices(), description="prices of your own")
-    mirror: Mirror = Field(default=Mirror(), description="images and charts of a closed network")
+    serving: Serving = Field(default_factory=Serving, description="engine and pods")
+    exposure: Exposure = Field(default_factory=Exposure, description="who can reach the API")
+    prices: Prices = Field(default_factory=Prices, description="prices of your own")
+    mirror: Mirror = Field(default_factory=Mirror, description="images and charts of a closed network")
     owner: str = Field(min_length=1, description="who answers for the bill", examples=["team@example.com"])
     tags: dict[Annotated[str, Field(pattern=_LABEL_KEY)], str] = Field(
         default={}, description="further labels or tags of everything", examples=[{"team": "inference"}]
@@ -261,6 +300,11 @@ class StackSettings(Block):
     def gpu_nodes(self) -> int | None:
         """GPU nodes that there are for this stack; None when the stack makes exactly the ones that it needs."""
         return None
+
+    @property
+    def weights_on_node(self) -> bool:
+        """Whether each node keeps a copy of the weights on its own disk."""
+        return False
 
     @property
     def storage_usd_month(self) -> float:

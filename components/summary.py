@@ -1,9 +1,34 @@
 """What a preview prints and a stack exports: the plan and its cost, as rows and as plain data."""
 
 from collections.abc import Sequence
+from typing import Final
 
+import pulumi
+
+from components.overrides import estimate_warnings
 from components.plan.cost import Cost
 from components.plan.planner import Plan
+from components.settings import Serving
+
+_ASK: Final = (
+    "KEY=$(pulumi stack output apiKey --show-secrets); curl $(pulumi stack output endpoint)/models "
+    '-H "Authorization: Bearer $KEY"'
+)
+_PARKED: Final = "parked: no GPU node runs; set serve: true and replicas to serve"
+
+
+def announce(plan: Plan, serving: Serving) -> None:
+    """Print the plan, its cost and its warnings into the preview."""
+    pulumi.info(table("Plan", plan_rows(plan)))
+    pulumi.info(table("Cost", cost_rows(plan.cost)))
+    for warning in (*plan.warnings, *estimate_warnings(serving)):
+        pulumi.warn(warning)
+
+
+def outputs(plan: Plan) -> dict[str, object]:
+    """Return what a stack exports of its plan, and what to do next."""
+    state = {"model": plan.model.served_name, "next": _ASK} if plan.replicas else {"status": _PARKED}
+    return {"plan": _data(plan_rows(plan)), "cost": _data(cost_rows(plan.cost)), **state}
 
 
 def plan_rows(plan: Plan) -> list[tuple[str, str]]:
@@ -47,6 +72,14 @@ def table(title: str, rows: Sequence[tuple[str, str]]) -> str:
     """Return rows as aligned text below a title."""
     width = max(len(name) for name, _ in rows)
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+def _data(rows: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return rows by name; what has several rows is joined."""
+    found: dict[str, str] = {}
+    for name, value in rows:
+        found[name] = f"{found[name]}; {value}" if name in found else value
+    return found
 
 
 def _nodes(count: int) -> str:

@@ -103,8 +103,8 @@ def existing_cluster_overrides(kubeconfig: Path, config: Contents) -> Contents:
         "kimi-k3:cluster": {"kubeconfig": str(kubeconfig)},
         "kimi-k3:mirror": {"charts": str(_CHARTS)},
     }
-    # Contents in the stack file win over a path, so they have to lead to our cluster too.
-    return overrides | ({_CONTENTS_KEY: kubeconfig.read_text()} if _CONTENTS_KEY in config else {})
+    # Contents in the stack file would win over the path; what is empty counts as not set.
+    return overrides | ({_CONTENTS_KEY: ""} if _CONTENTS_KEY in config else {})
 
 
 def unreachable_kubeconfig(context: str) -> Contents:

@@ -7,6 +7,7 @@ from typing import Final
 
 import yaml
 
+from components.config import SECRET_KEYS
 from components.faults import Faulty
 from components.plan.planner import Plan
 from components.stack_file import Settings, load
@@ -19,7 +20,6 @@ from rehearsal.workspace import Plugin, Workspace
 from toolchain import kubernetes_provider, tool
 
 _PREFIX: Final = "kimi-k3:"
-_SECRETS: Final = ("apiKey", "kubeconfig", "bucketAccessKeyId", "bucketSecretAccessKey")
 _BUILT_IN: Final = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})
 _KUBELETS_SHARE: Final = 0.97
 """What a kubelet leaves of a machine's memory for pods."""
@@ -74,7 +74,7 @@ def stage_on(plane: ControlPlane, provider: Path, config: Contents, kubeconfig: 
 def plain_values(config: Contents) -> Contents:
     """Return the keys of the stack file below the project's namespace, without the secret ones."""
     keys = {key.removeprefix(_PREFIX): value for key, value in config.items() if key.startswith(_PREFIX)}
-    return {key: value for key, value in keys.items() if key not in _SECRETS}
+    return {key: value for key, value in keys.items() if key not in SECRET_KEYS}
 
 
 def gpu_nodes(settings: Settings, plan: Plan, count: int) -> list[Json]:

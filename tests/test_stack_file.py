@@ -85,9 +85,28 @@ def test_five_mistakes_are_five_faults() -> None:
         ),
         ({"exposure": {"mode": "internal", "allowedRanges": ["10.0.0.0"]}}, "exposure.allowedRanges.0", "pattern"),
         ({"weights": {"revision": ""}}, "weights.revision", REVISION),
-        ({"weights": {"path": None}}, "weights", "exactly one of path, claim and bucket"),
-        ({"weights": {"claim": {"name": "models"}}}, "weights", "exactly one of path, claim and bucket"),
-        ({"weights": {"delivery": "stream"}}, "weights.delivery", "mounted"),
+        ({"weights": {"path": None}}, "weights", "delivery mounted takes path or claim"),
+        ({"weights": {"claim": {"name": "models"}}}, "weights", "mounted with claim, path"),
+        ({"weights": {"delivery": "stream"}}, "weights", "Instead: delivery: mounted"),
+        ({"weights": {"delivery": "nvme"}}, "weights", "delivery nvme takes bucket and path"),
+        ({"weights": {"bucket": {"name": "models"}}}, "weights", "Instead: delivery: nvme"),
+        (
+            {
+                "machine": {
+                    "custom": {
+                        "gpu": "B300",
+                        "generation": "blackwell",
+                        "gpus": 8,
+                        "gpuMemoryGb": 288.4,
+                        "nvmeGb": 1800,
+                    }
+                },
+                "weights": {"delivery": "nvme", "bucket": {"name": "models"}},
+            },
+            "weights.delivery",
+            # 1,561 + 30 + 107.4 GB of 1,620.
+            "= 1,698 GB, and 90 % of the 1,800 GB of NVMe of custom is 1,620 GB",
+        ),
         ({"weights": {"folder": "Kimi-K3"}}, "weights.folder", "must name the revision"),
         ({"cluster": {"context": ""}}, "cluster.context", "gpu-cluster"),
         ({"cluster": {"namespace": "Kimi_K3"}}, "cluster.namespace", "pattern"),

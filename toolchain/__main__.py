@@ -4,13 +4,14 @@ import argparse
 import functools
 import sys
 
-from toolchain import control_plane_binaries, kubernetes_provider, language_host, pulumi_cli, tool
+from toolchain import control_plane_binaries, kubernetes_provider, language_host, object_store, pulumi_cli, tool
 
 TOOLS = {
     "pulumi": pulumi_cli.ensure,
     "language-host": language_host.ensure,
     "kubernetes-provider": kubernetes_provider.ensure,
     "control-plane": control_plane_binaries.ensure,
+    "object-store": object_store.ensure,
 }
 
 

@@ -20,6 +20,9 @@ LWS = "0.9.0"
 KWOK = "0.8.0"
 """The simulator that plays the nodes."""
 
+VERSITYGW = "1.8.0"
+"""The S3 server of the weights' tests."""
+
 
 def pulumi_sdk() -> str:
     """Returns the version of the installed Python SDK `pulumi`, which the CLI must not be older than."""

@@ -1,6 +1,7 @@
 """The keys of a stack that runs on a cluster you already have."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -76,11 +77,11 @@ class Bucket(Block):
 
 
 class ExistingWeights(Weights):
-    """Exactly one of path, claim and bucket; the folder below it holds the model."""
+    """Where the weights are: a path or a claim that is mounted, or a bucket that is streamed or copied to a path."""
 
-    delivery: Literal["mounted", "stream"] = Field(
+    delivery: Literal["mounted", "stream", "nvme"] = Field(
         default="mounted",
-        description="mounted: path or claim; stream: from the bucket into the GPUs",
+        description="mounted: path or claim; stream: bucket into the GPUs; nvme: bucket onto a path of each node",
         examples=["mounted"],
     )
     path: str | None = Field(
@@ -88,6 +89,7 @@ class ExistingWeights(Weights):
     )
     claim: Claim | None = Field(default=None, description="a PersistentVolumeClaim")
     bucket: Bucket | None = Field(default=None, description="an S3-compatible bucket")
+    fill: bool = Field(default=True, description="fill the bucket from the hub; false: it is filled already")
     folder: str = Field(
         default="moonshotai/Kimi-K3/{revision}",
         pattern=r"^[^/].*$",
@@ -102,6 +104,14 @@ class ExistingWeights(Weights):
     )
 
 
+_PLACES: Final[Mapping[str, tuple[set[str], ...]]] = {
+    "mounted": ({"path"}, {"claim"}),
+    "stream": ({"bucket"},),
+    "nvme": ({"bucket", "path"},),
+}
+"""What each delivery needs of path, claim and bucket."""
+
+
 class ExistingSettings(StackSettings):
     """Every key of a stack with `cloud: existing`."""
 
@@ -111,7 +121,33 @@ class ExistingSettings(StackSettings):
 
     def faults(self) -> list[Fault]:
         """Return what is wrong between the keys of this cloud alone."""
-        return [*weight_faults(self.weights), *self._namespace_faults()]
+        return [*weight_faults(self.weights), *self._namespace_faults(), *self._source_faults()]
+
+    def _source_faults(self) -> list[Fault]:
+        """Refuse a source whose files can move, and a draft model that the source doesn't have."""
+        weights = self.weights
+        if weights.bucket is None or not weights.fill or weights.source == "huggingface":
+            return []
+        found: list[Fault] = []
+        if weights.source == "modelscope" and weights.source_revision is None and weights.digest is None:
+            found.append(
+                Fault(
+                    key="weights.source",
+                    given="modelscope",
+                    allowed="ModelScope's branches move, and the files are code: pin them",
+                    instead="modelscope with digest, as a copy from Hugging Face prints it, or with sourceRevision",
+                )
+            )
+        if self.serving.speculative_decoding:
+            found.append(
+                Fault(
+                    key="weights.source",
+                    given=weights.source,
+                    allowed="the draft model is copied from Hugging Face alone",
+                    instead="huggingface, or fill: false with both models in the bucket",
+                )
+            )
+        return found
 
     def _namespace_faults(self) -> list[Fault]:
         """Refuse a new namespace where a key names something that can only be in an old one."""
@@ -139,6 +175,11 @@ class ExistingSettings(StackSettings):
         return self.cluster.nodes
 
     @property
+    def weights_on_node(self) -> bool:
+        """With nvme; what is mounted was put there by somebody else."""
+        return self.weights.delivery == "nvme"
+
+    @property
     def after_destroy(self) -> tuple[Lasting, ...]:
         """The nodes were there before us and stay; Helm never deletes the CRDs of a chart."""
         found = [Lasting(what="your cluster's own nodes and storage, which this stack didn't make", usd_per_month=None)]
@@ -150,25 +191,19 @@ class ExistingSettings(StackSettings):
 
 
 def weight_faults(weights: ExistingWeights) -> list[Fault]:
-    """Check that there is one place for the weights, that it matches the delivery, and that it names the revision."""
-    places = [name for name in ("path", "claim", "bucket") if getattr(weights, name) is not None]
+    """Check that the places fit the delivery, and that the folders name the revision."""
+    places = {name for name in ("path", "claim", "bucket") if getattr(weights, name) is not None}
+    allowed = _PLACES[weights.delivery]
     found: list[Fault] = []
-    if len(places) != 1:
+    if places not in allowed:
+        ways = " or ".join("and ".join(f"{name} " for name in sorted(way)).strip() for way in allowed)
+        fitting = [delivery for delivery, ways in _PLACES.items() if places in ways]
         found.append(
             Fault(
                 key="weights",
-                given=", ".join(places) or None,
-                allowed="exactly one of path, claim and bucket says where the weights are",
-                instead="path: /models",
-            )
-        )
-    elif (places == ["bucket"]) != (weights.delivery == "stream"):
-        found.append(
-            Fault(
-                key="weights.delivery",
-                given=weights.delivery,
-                allowed="stream reads from a bucket, mounted from a path or a claim",
-                instead="stream" if places == ["bucket"] else "mounted",
+                given=f"{weights.delivery} with {', '.join(sorted(places)) or 'none of path, claim and bucket'}",
+                allowed=f"delivery {weights.delivery} takes {ways}",
+                instead=f"delivery: {fitting[0]}" if fitting else "path: /models",
             )
         )
     found += [

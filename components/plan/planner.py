@@ -19,6 +19,10 @@ STREAMER_GIB_PER_RANK: Final = 16
 """Host memory that the streaming loader gets for each GPU of a node."""
 _ENGINE_GIB_PER_RANK: Final = 16
 """Host memory of one engine process: about 10 GiB at rest, more while it loads (estimate)."""
+_IMAGE_GB: Final = 30
+"""vLLM's image unpacked."""
+CACHE_GIB: Final = 100
+"""Node storage of one pod for compiled kernels and logs."""
 _GIB_TO_GB: Final = 1.073741824
 
 
@@ -72,7 +76,7 @@ def make_plan(settings: StackSettings) -> tuple[Plan | None, list[Fault]]:
         return None, [*found, *layout_faults]
     found += _node_faults(settings, machine, layout)
     host_memory = _host_memory_gib(settings, machine)
-    found += _host_faults(settings, machine, host_memory)
+    found += [*_host_faults(settings, machine, host_memory), *_disk_faults(settings, machine, request)]
     image = settings.serving.image or _image(machine)
     found += image_faults(image, machine)
     engine = profile(machine.gpu.generation, layout)
@@ -240,6 +244,24 @@ def _host_faults(settings: StackSettings, machine: Machine, needed: int) -> list
             f"{serving.shared_memory_gib} GiB of shared memory = {needed} GiB, and 90 % of {machine.name}'s "
             f"{machine.ram_gb} GB is {limit} GiB",
             instead=f"at most {room}",
+        )
+    ]
+
+
+def _disk_faults(settings: StackSettings, machine: Machine, request: Request) -> list[Fault]:
+    """Refuse a copy of the weights that the node's disk can't hold beside the image and the caches."""
+    weights = KIMI_K3.weight_bytes / 1e9 + (KIMI_K3.draft_gb if request.draft_tokens else 0.0)
+    needed = weights + _IMAGE_GB + CACHE_GIB * _GIB_TO_GB
+    limit = HOST_LIMIT * machine.nvme_gb
+    if not settings.weights_on_node or needed <= limit:
+        return []
+    return [
+        Fault(
+            key="weights.delivery",
+            given="nvme",
+            allowed=f"{weights:,.0f} GB of weights + {_IMAGE_GB} GB of image + {CACHE_GIB} GiB of caches = "
+            f"{needed:,.0f} GB, and 90 % of the {machine.nvme_gb:,} GB of NVMe of {machine.name} is {limit:,.0f} GB",
+            instead="stream",
         )
     ]
 

@@ -31,9 +31,10 @@ def chart(mirror: Mirror) -> str:
 
 def values(mirror: Mirror) -> dict[str, object]:
     """Return the chart's values; the chart's own tag is the branch `main`, so the release is pinned here."""
-    image = f"{mirror.images.rstrip('/')}/{_IMAGE}" if mirror.images else _IMAGE
     return {
-        "image": {"manager": {"repository": image, "tag": f"v{CHART_VERSION}", "pullPolicy": "IfNotPresent"}},
+        "image": {
+            "manager": {"repository": mirror.mirrored(_IMAGE), "tag": f"v{CHART_VERSION}", "pullPolicy": "IfNotPresent"}
+        },
         "replicaCount": 1,
         "resources": {"requests": {"cpu": "250m", "memory": "512Mi"}},
     }

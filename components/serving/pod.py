@@ -8,7 +8,7 @@ import pulumi
 
 from components import labels
 from components.inference_cluster import InferenceCluster, Manifest
-from components.plan.planner import Plan
+from components.plan.planner import CACHE_GIB, Plan
 from components.serving.arguments import API_PORT, MASTER_PORT, TLS_FOLDER, Role, arguments
 from components.serving.environment import CACHE_FOLDER, environment, variables
 from components.settings import Exposure, Mirror, Serving
@@ -17,8 +17,6 @@ START_SECONDS: Final = 7200
 """The least budget of a start: weights, compilation and graph capture; NVIDIA Dynamo's K3 recipe gives as much."""
 _CPU_PER_RANK: Final = 4
 """A rank busy-waits on one core and loads with a few more."""
-_CACHE_GIB: Final = 100
-"""Compiled kernels and logs on the node's disk."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,7 +104,7 @@ def _container(inputs: PodInputs, role: Role) -> dict[str, object]:
     literals = variables(plan, serving, cluster.weights)
     container: dict[str, object] = {
         "name": "vllm",
-        "image": mirrored(plan.image, inputs.mirror),
+        "image": inputs.mirror.mirrored(plan.image),
         # A restart loop must not pull 10 GB through a NAT gateway each time.
         "imagePullPolicy": "IfNotPresent",
         "args": arguments(plan, serving, cluster.weights, role, tls=tls),
@@ -120,11 +118,6 @@ def _container(inputs: PodInputs, role: Role) -> dict[str, object]:
     if role == "leader":
         container["ports"] = [{"name": "api", "containerPort": API_PORT, "protocol": "TCP"}]
     return container
-
-
-def mirrored(image: str, mirror: Mirror) -> str:
-    """Return the image's name in the mirror, or its own without one."""
-    return f"{mirror.images.rstrip('/')}/{image}" if mirror.images else image
 
 
 def _pre_stop(serving: Serving, role: Role) -> int:
@@ -164,7 +157,7 @@ def _resources(inputs: PodInputs) -> dict[str, object]:
         **accelerators,
         "cpu": str(min(_CPU_PER_RANK * plan.machine.gpus, plan.machine.vcpus * 3 // 4)),
         "memory": f"{plan.host_memory_gib}Gi",
-        "ephemeral-storage": f"{_CACHE_GIB}Gi",
+        "ephemeral-storage": f"{CACHE_GIB}Gi",
     }
     # No CPU limit: throttled ranks hold up the whole group. No memory limit: the page cache of the weights counts.
     found: dict[str, object] = {"requests": requests, "limits": accelerators}
@@ -185,7 +178,7 @@ def _volumes(inputs: PodInputs, role: Role) -> list[Manifest]:
     size = f"{inputs.serving.shared_memory_gib}Gi"
     found: list[Manifest] = [
         {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": size}},
-        {"name": "cache", "emptyDir": {"sizeLimit": f"{_CACHE_GIB}Gi"}},
+        {"name": "cache", "emptyDir": {"sizeLimit": f"{CACHE_GIB}Gi"}},
     ]
     if role == "leader" and inputs.exposure.certificate_secret is not None:
         found.append({"name": "tls", "secret": {"secretName": inputs.exposure.certificate_secret}})

@@ -28,6 +28,8 @@ _FRONT_PAGES: Final = frozenset({"README.md", "configuration.json"})
 # A name of a shard as a value of the index; read as text, because 700,000 tensors parsed are 200 MB of memory.
 _SHARD: Final = re.compile(rb':\s*"([^"\\]{1,255}\.safetensors)"')
 _LONGEST_MATCH: Final = 512
+# `model-00001-of-00096.safetensors`: the names say how many there are, even where the index itself is missing.
+_NUMBERED: Final = re.compile(r"(.*?)(\d+)-of-(\d+)\.safetensors")
 
 
 class ManifestError(ValueError):
@@ -104,7 +106,7 @@ class Marker:
     """Sorted by path; each has its sha256."""
 
     @property
-    def bytes(self) -> int:
+    def total_bytes(self) -> int:
         """Size of all files."""
         return sum(file.size for file in self.files)
 
@@ -112,7 +114,7 @@ class Marker:
         """Return the bytes to store, the same for the same facts."""
         files = [{"path": file.path, "size": file.size, "sha256": file.sha256} for file in self.files]
         head = {"schema": _SCHEMA, "repository": self.repository, "commit": self.commit, "digest": self.digest}
-        return _encode({**head, "bytes": self.bytes, "files": files})
+        return _encode({**head, "bytes": self.total_bytes, "files": files})
 
     @classmethod
     def decode(cls, data: bytes) -> Self | None:
@@ -207,6 +209,22 @@ def check_index(files: Sequence[File], shards: Iterable[str]) -> None:
             f"the hub lists {len(files)} files and misses {len(missing)} shards that {INDEX} names, {missing[0]} first:"
             " its listing is cut short; try again later or take another source"
         )
+
+
+def check_numbers(files: Iterable[File]) -> None:
+    """Refuse a listing in which numbered shards are missing.
+
+    Raises:
+        ManifestError: Says how many there are and should be.
+    """
+    found: dict[tuple[str, int], set[int]] = {}
+    for file in files:
+        name = _NUMBERED.fullmatch(file.path)
+        if name is not None:
+            found.setdefault((name[1], int(name[3])), set()).add(int(name[2]))
+    for (stem, total), numbers in found.items():
+        if len(numbers) != total:
+            raise ManifestError(f"the hub lists {len(numbers)} of {total} shards {stem}*: its listing is cut short")
 
 
 def _encode(content: object) -> bytes:

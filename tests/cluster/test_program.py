@@ -225,3 +225,33 @@ def test_an_unreachable_cluster_is_one_clear_message(deployment: Deployment) -> 
     assert not up.ok
     assert "configured Kubernetes cluster is unreachable" in up.text, up.text
     assert "Traceback" not in up.text
+
+
+def test_a_bucket_is_filled_before_the_group_starts_and_again_only_for_another_revision(deployment: Deployment) -> None:
+    stack: dict[str, object] = {
+        **ONE_B300,
+        "weights": {"path": None, "delivery": "stream", "bucket": {"name": "models"}},
+    }
+    deployment.add_nodes(1, **ONE_B300)
+    first = deployment.up(**stack)
+    assert first.ok, first.text
+    jobs = "/apis/batch/v1/namespaces/kimi-k3/jobs"
+    (done,) = deployment.plane.api.items(jobs)
+    assert done["status"]["succeeded"] == 4
+    leader = deployment.pods()["kimi-k3-0"]
+    assert done["status"]["completionTime"] <= leader["metadata"]["creationTimestamp"]
+
+    assert deployment.engine is not None
+    again = deployment.engine.up(expect_no_changes=True)
+    assert again.ok, again.text
+    (same,) = deployment.plane.api.items(jobs)
+    assert same["metadata"]["uid"] == done["metadata"]["uid"]
+
+    weights = stack_file.as_contents(stack["weights"])
+    changed = deployment.up(**{**stack, "weights": {**weights, "revision": "c5d1dd4c428bd1ce8b88c5044f3b6ccde9e3b721"}})
+    assert changed.ok, changed.text
+    (other,) = deployment.plane.api.items(jobs)
+    assert other["metadata"]["name"] == "weights-model-c5d1dd4c428b"
+    assert deployment.pods()["kimi-k3-0"]["spec"]["containers"][0]["args"][0].endswith(
+        "/c5d1dd4c428bd1ce8b88c5044f3b6ccde9e3b721"
+    )

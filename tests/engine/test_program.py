@@ -53,6 +53,11 @@ def test_no_secret_is_in_the_state_the_logs_or_the_manifests(tmp_path: Path, exi
     assert "secretKeyRef" in manifests
 
 
+def test_a_stack_with_an_encrypted_kubeconfig_is_rehearsed_too(tmp_path: Path, exits: ExitStack) -> None:
+    step = Stack(tmp_path, exits, {}, ["kubeconfig"]).engine.preview()
+    assert step.ok, step.text
+
+
 def state_resources(state: stack_file.Contents) -> list[stack_file.Contents]:
     """Return the resources of an exported state."""
     deployment = stack_file.as_contents(state["deployment"])

@@ -54,11 +54,12 @@ def test_without_definitions_the_report_says_so(workspace: Workspace, monkeypatc
     assert note.endswith("only its pods: no Go")
 
 
-@pytest.mark.parametrize(("config", "replaced"), [({}, False), ({"kimi-k3:kubeconfig": {"secure": "x"}}, True)])
-def test_a_kubeconfig_in_the_stack_file_is_replaced_too(tmp_path: Path, config: Contents, replaced: bool) -> None:
-    file = tmp_path / "kubeconfig"
-    file.write_text("ours")
-    assert (existing_cluster_overrides(file, config).get("kimi-k3:kubeconfig") == "ours") is replaced
+@pytest.mark.parametrize(("config", "emptied"), [({}, False), ({"kimi-k3:kubeconfig": {"secure": "x"}}, True)])
+def test_a_kubeconfig_in_the_stack_file_gives_way_to_the_path(tmp_path: Path, config: Contents, emptied: bool) -> None:
+    overrides = existing_cluster_overrides(tmp_path / "kubeconfig", config)
+    # As plain text beside the path the program would refuse it: a secret in clear.
+    assert (overrides.get("kimi-k3:kubeconfig") == "") is emptied
+    assert as_contents(overrides["kimi-k3:cluster"])["kubeconfig"] == str(tmp_path / "kubeconfig")
 
 
 def test_what_exists_is_listed_by_kind_namespace_and_name(workspace: Workspace) -> None:

@@ -146,6 +146,7 @@ def test_the_search_path_of_a_complete_installation_stays_as_it_is(machine: Mach
         ("control_plane", "sigs.k8s.io/lws", versions.LWS),
         ("control_plane", "sigs.k8s.io/kwok", versions.KWOK),
         ("etcd", "go.etcd.io/etcd/server/v3", versions.ETCD),
+        ("versitygw", "github.com/versity/versitygw", versions.VERSITYGW),
     ],
 )
 def test_the_go_modules_pin_the_same_versions(module: str, required: str, version: str) -> None:

@@ -1,0 +1,137 @@
+"""An S3 server on loopback for the quick suite, and a proxy in front of it that makes a bucket's faults."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+from components.weights.manifest import Folder, Marker, default_folder
+from components.weights.store import Store
+from components.weights.store_connection import Location, StoreOptions
+from tests.weights.loopback import QuietHandler, QuietServer, serving
+from tests.weights.tiny_model import COMMIT, REPOSITORY
+
+ACCESS_KEY, SECRET_KEY = "AK", "SK"
+_HOP = {"connection", "transfer-encoding", "keep-alive", "server", "date", "content-length"}
+
+
+@dataclass
+class BucketFault:
+    """An answer instead of the store's own, so many times."""
+
+    status: int
+    code: str = "InternalError"
+    method: str = ""
+    """Empty: any."""
+    key: str = ""
+    """Part of the address."""
+    times: float = 1
+    after: int = 0
+    """Requests that fit and are let through before."""
+
+
+@dataclass
+class Proxy:
+    """Passes requests on to the store and counts them."""
+
+    upstream: str
+    faults: list[BucketFault] = field(default_factory=list)
+    requests: list[tuple[str, str]] = field(default_factory=list)
+    """Method and address of each."""
+    down: threading.Event = field(default_factory=threading.Event)
+    """While set, connections break without an answer."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    url: str = ""
+
+    def take(self, method: str, address: str) -> BucketFault | None:
+        with self.lock:
+            self.requests.append((method, address))
+            for fault in self.faults:
+                if fault.times > 0 and fault.method in ("", method) and fault.key in address:
+                    if fault.after:
+                        fault.after -= 1
+                        continue
+                    fault.times -= 1
+                    return fault
+        return None
+
+    def count(self, method: str, part: str) -> int:
+        return sum(1 for seen, address in self.requests if seen == method and part in address)
+
+    @contextmanager
+    def running(self) -> Iterator["Proxy"]:
+        server = QuietServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"proxy": self}))
+        self.url = f"http://127.0.0.1:{server.server_address[1]}"
+        with serving(server):
+            yield self
+
+
+class _Handler(QuietHandler):
+    proxy: Proxy
+
+    def handle_any(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if self.proxy.down.is_set():
+            self.close_connection = True
+            return
+        fault = self.proxy.take(self.command, self.path)
+        if fault is not None:
+            error = f"<?xml version='1.0'?><Error><Code>{fault.code}</Code><Message>as ordered</Message></Error>"
+            self._answer(fault.status, {"Content-Type": "application/xml"}, error.encode())
+            return
+        upstream = HTTPConnection(urlsplit(self.proxy.upstream).netloc, timeout=20)
+        try:
+            upstream.request(self.command, self.path, body, dict(self.headers))
+            found = upstream.getresponse()
+            data = found.read()
+            headers = {name: value for name, value in found.getheaders() if name.lower() not in _HOP}
+            length = found.getheader("Content-Length") if self.command == "HEAD" else None
+            self._answer(found.status, headers, data, length)
+        finally:
+            upstream.close()
+
+    def _answer(self, status: int, headers: dict[str, str], data: bytes, length: str | None = None) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if status != 204:
+            self.send_header("Content-Length", length or str(len(data)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(data)
+
+    do_GET = do_PUT = do_POST = do_HEAD = do_DELETE = handle_any  # noqa: N815 - the standard library's names
+
+
+@dataclass
+class Bucket:
+    """One bucket of a test's own, behind a proxy."""
+
+    name: str
+    proxy: Proxy
+    scheme: str = "s3"
+    folder: Folder = field(default_factory=lambda: Folder(default_folder(REPOSITORY, COMMIT)))
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://{self.name}"
+
+    def environment(self) -> dict[str, str]:
+        """What a process needs to reach it."""
+        keys = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
+        return {**keys, "AWS_ENDPOINT_URL": self.proxy.url, "AWS_REGION": "us-east-1"}
+
+    def store(self) -> Store:
+        """The bucket without the proxy's faults and counts."""
+        options = StoreOptions(endpoint=self.proxy.upstream, access_key=ACCESS_KEY, secret_key=SECRET_KEY, retries=1)
+        return Store(Location.parse(self.url), options)
+
+    def objects(self, folder: str | None = None) -> dict[str, bytes]:
+        """Everything in a folder, by default the model's, by path."""
+        prefix, store = folder or self.folder.prefix, self.store()
+        return {held.key.removeprefix(f"{prefix}/"): store.get(held.key) or b"" for held in store.list(prefix)}
+
+    def marker(self) -> Marker | None:
+        return Marker.decode(self.store().get(self.folder.marker) or b"")

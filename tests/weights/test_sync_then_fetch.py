@@ -1,0 +1,29 @@
+"""What the sync writes is what the fetch reads: hub, bucket of another make, disk."""
+
+from pathlib import Path
+
+import pytest
+
+from components.weights import fetch
+from components.weights.fetch_options import Options
+from tests.weights.conftest import Copy
+from tests.weights.tiny_model import COMMIT, REPOSITORY
+
+pytestmark = pytest.mark.engine
+
+
+def test_a_synced_model_arrives_on_the_node_byte_for_byte(copy: Copy, tmp_path: Path) -> None:
+    assert copy.run().status == 0
+    source = f"{copy.bucket.url}/{REPOSITORY}/{COMMIT}"
+    assert fetch.run(Options(source=source, to=tmp_path / COMMIT, revision=COMMIT, style="none")) == 0
+    files = [path for path in (tmp_path / COMMIT).rglob("*") if path.is_file() and ".weight-sync" not in path.parts]
+    assert {str(path.relative_to(tmp_path / COMMIT)): path.read_bytes() for path in files} == copy.wanted()
+
+
+def test_a_copy_that_is_still_running_is_refused(
+    copy: Copy, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert copy.run("--index", "0", "--of", "2").status == 0
+    source = f"{copy.bucket.url}/{REPOSITORY}/{COMMIT}"
+    assert fetch.run(Options(source=source, to=tmp_path / COMMIT, style="none")) == 42
+    assert "isn't a complete copy" in capsys.readouterr().err
