@@ -8,6 +8,7 @@ import contextlib
 import functools
 import os
 import runpy
+import signal
 import sys
 from concurrent import futures
 from pathlib import Path
@@ -48,14 +49,17 @@ def _run(entry_point: Path) -> None:
 def serve() -> None:
     """Serves on a free port until the engine that started us is gone, or Ctrl-C."""
     engine = os.getppid()
+    # In the background of a script it is inherited as ignored, and this is how the engine ends us.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     server = grpc.server(futures.ThreadPoolExecutor(max_workers=4))
     language_pb2_grpc.add_LanguageRuntimeServicer_to_server(ProgramServer(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
-    sys.stdout.write(f"{port}\n")
-    sys.stdout.flush()
-    # Ctrl-C reaches the whole process group: a traceback would land in the middle of the engine's output.
+    # Ctrl-C reaches the whole process group, from the first line of output on: a traceback would land in the middle of
+    # the engine's.
     with contextlib.suppress(KeyboardInterrupt):
+        sys.stdout.write(f"{port}\n")
+        sys.stdout.flush()
         while os.getppid() == engine:
             server.wait_for_termination(timeout=1)
     sys.stdout.flush()
