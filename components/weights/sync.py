@@ -103,7 +103,9 @@ class Run:
         tally = self.progress.tally
         mine = share(marker.files, self.options.index, self.options.of)
         self.progress.plan(len(mine), sum(file.size for file in mine))
-        tally.skipped, tally.complete, tally.digest = len(mine), True, marker.digest
+        tally.complete, tally.digest = True, marker.digest
+        for file in mine:
+            self.progress.settled(file.path, file.size, "skipped")
         self.report.say(f"weight-sync: {folder.prefix} is complete already, {marker.total_bytes:,} bytes")
         return Exit.DONE
 

@@ -1,11 +1,16 @@
 """An S3 server on loopback for the quick suite, and a proxy in front of it that makes a bucket's faults."""
 
+import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
+
+import boto3
+
+import boto3
 
 from components.weights.manifest import Folder, Marker, default_folder
 from components.weights.store import Store
@@ -15,6 +20,19 @@ from tests.weights.tiny_model import COMMIT, REPOSITORY
 
 ACCESS_KEY, SECRET_KEY = "AK", "SK"
 _HOP = {"connection", "transfer-encoding", "keep-alive", "server", "date", "content-length"}
+
+
+def make_bucket(upstream: str, name: str) -> None:
+    """Make a bucket on an S3 server; obstore has no call for it."""
+    client = boto3.client(
+        "s3",
+        endpoint_url=upstream,
+        region_name="us-east-1",
+        aws_access_key_id=ACCESS_KEY,
+        aws_secret_access_key=SECRET_KEY,
+    )
+    client.create_bucket(Bucket=name)
+    client.close()
 
 
 @dataclass
@@ -120,6 +138,10 @@ class Bucket:
 
     def environment(self) -> dict[str, str]:
         """What a process needs to reach it."""
+        if self.scheme == "gs":
+            names = ("client_email", "private_key", "private_key_id")
+            key = json.dumps({"disable_oauth": True, **dict.fromkeys(names, "")})
+            return {"GOOGLE_SERVICE_ACCOUNT_KEY": key, "AWS_ENDPOINT_URL": self.proxy.url}
         keys = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY}
         return {**keys, "AWS_ENDPOINT_URL": self.proxy.url, "AWS_REGION": "us-east-1"}
 
@@ -135,3 +157,16 @@ class Bucket:
 
     def marker(self) -> Marker | None:
         return Marker.decode(self.store().get(self.folder.marker) or b"")
+
+
+def create_bucket(upstream: str, name: str) -> None:
+    """Create a bucket on an S3 server."""
+    client = boto3.client(
+        "s3",
+        endpoint_url=upstream,
+        region_name="us-east-1",
+        aws_access_key_id=ACCESS_KEY,
+        aws_secret_access_key=SECRET_KEY,
+    )
+    client.create_bucket(Bucket=name)
+    client.close()

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-import urllib3
 from moto.server import ThreadedMotoServer
 
 from components.weights import sync
 from tests.conftest import PROJECT
-from tests.weights.bucket import Bucket, Proxy
+from tests.weights import versitygw
+from tests.weights.bucket import ACCESS_KEY, SECRET_KEY, Bucket, Proxy, make_bucket
 from tests.weights.hub import Hub
 from tests.weights.tiny_model import COMMIT, REPOSITORY, Model, tiny_model
 
@@ -109,13 +109,24 @@ def s3_server() -> Iterator[str]:
     server.stop()
 
 
-@pytest.fixture(params=["moto"])
+@pytest.fixture(scope="session")
+def strict_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The S3 server that checks what AWS checks."""
+    with versitygw.running(tmp_path_factory.mktemp("versitygw"), ACCESS_KEY, SECRET_KEY) as url:
+        yield url
+
+
+@pytest.fixture(params=["moto", pytest.param("versitygw", marks=pytest.mark.cluster)])
 def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
-    """A fresh bucket; other servers join as parameters."""
-    upstream = request.getfixturevalue("s3_server")
+    """A fresh bucket on each S3 server, or on Google's stand-in where a test asks for `gcs`."""
     name = f"bucket-{uuid.uuid4().hex[:12]}"
-    with urllib3.PoolManager() as pool:
-        assert pool.request("PUT", f"{upstream}/{name}").status == 200
+    if request.param == "gcs":
+        server = gcs_server(Objects())
+        with serving(server), Proxy(f"http://127.0.0.1:{server.server_address[1]}").running() as proxy:
+            yield Bucket(name, proxy, scheme="gs")
+        return
+    upstream = request.getfixturevalue("s3_server" if request.param == "moto" else "strict_server")
+    make_bucket(upstream, name)
     with Proxy(upstream).running() as proxy:
         yield Bucket(name, proxy)
 

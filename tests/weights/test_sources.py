@@ -5,9 +5,8 @@ from pathlib import Path
 
 import huggingface_hub
 import pytest
-import urllib3
 
-from tests.weights.bucket import Bucket
+from tests.weights.bucket import Bucket, make_bucket
 from tests.weights.conftest import Copy
 from tests.weights.hub import Fault, Hub
 from tests.weights.tiny_model import COMMIT, REPOSITORY, Model, tiny_model
@@ -70,8 +69,7 @@ def full(copy: Copy) -> Bucket:
 def second(full: Bucket, copy: Copy) -> Copy:
     """The sync into another bucket of the same store."""
     name = f"{full.name}-b"
-    with urllib3.PoolManager() as pool:
-        pool.request("PUT", f"{full.proxy.upstream}/{name}")
+    make_bucket(full.proxy.upstream, name)
     return Copy(copy.hub, Bucket(name, full.proxy), copy.capture, copy.patch)
 
 
