@@ -18,8 +18,8 @@ STACK = "existing"
 
 @pytest.fixture(autouse=True)
 def _no_sockets(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Close the network to every test but those of the engine and the cluster."""
-    if {mark.name for mark in request.node.iter_markers()} & {"engine", "cluster"}:
+    """Close the network to every test but those of the engine, the servers of the weights and the cluster."""
+    if {mark.name for mark in request.node.iter_markers()} & {"engine", "servers", "cluster"}:
         yield
         return
     # The event loop wakes itself through a pair of Unix sockets.

@@ -12,8 +12,8 @@ from components.plan.model import Repository
 from components.weights import program
 from components.weights.program import Program
 
-REFUSED: Final = 42
-"""The program's exit code for what no further try mends: a token, a revision, a right, a full bucket."""
+FINAL_EXIT_CODES: Final = (2, 42)
+"""The program's exit codes that no further try mends: wrong usage; a token, a revision, a right, a full bucket."""
 
 _GBIT_PER_POD: Final = 1.0
 """What one pod does at least on a slow day; measured single clients do 8 to 13 (ModelExpress, 2026-07)."""
@@ -95,7 +95,7 @@ def job_spec(args: SyncJobArgs) -> dict[str, object]:
         "activeDeadlineSeconds": deadline_seconds(args),
         "podFailurePolicy": {
             "rules": [
-                {"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [REFUSED]}},
+                {"action": "FailIndex", "onExitCodes": {"operator": "In", "values": list(FINAL_EXIT_CODES)}},
                 {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
             ]
         },

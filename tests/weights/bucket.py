@@ -10,8 +10,6 @@ from urllib.parse import urlsplit
 
 import boto3
 
-import boto3
-
 from components.weights.manifest import Folder, Marker, default_folder
 from components.weights.store import Store
 from components.weights.store_connection import Location, StoreOptions
@@ -157,16 +155,3 @@ class Bucket:
 
     def marker(self) -> Marker | None:
         return Marker.decode(self.store().get(self.folder.marker) or b"")
-
-
-def create_bucket(upstream: str, name: str) -> None:
-    """Create a bucket on an S3 server."""
-    client = boto3.client(
-        "s3",
-        endpoint_url=upstream,
-        region_name="us-east-1",
-        aws_access_key_id=ACCESS_KEY,
-        aws_secret_access_key=SECRET_KEY,
-    )
-    client.create_bucket(Bucket=name)
-    client.close()

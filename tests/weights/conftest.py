@@ -19,7 +19,9 @@ from components.weights import sync
 from tests.conftest import PROJECT
 from tests.weights import versitygw
 from tests.weights.bucket import ACCESS_KEY, SECRET_KEY, Bucket, Proxy, make_bucket
+from tests.weights.gcs import Objects, gcs_server
 from tests.weights.hub import Hub
+from tests.weights.loopback import serving
 from tests.weights.tiny_model import COMMIT, REPOSITORY, Model, tiny_model
 
 TOKEN = "hf_sentinel_token"

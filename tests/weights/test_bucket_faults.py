@@ -9,7 +9,7 @@ from tests.weights.bucket import BucketFault
 from tests.weights.conftest import Copy
 from tests.weights.tiny_model import Model, tiny_model
 
-pytestmark = pytest.mark.engine
+pytestmark = pytest.mark.servers
 
 SHARD = "model-00002-of-00004.safetensors"
 LARGE = [tiny_model(2, 12 << 20)]

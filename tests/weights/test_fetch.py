@@ -15,7 +15,7 @@ from components.weights.manifest import Folder, Marker
 from components.weights.pace import Patience
 from tests.weights.objects import BUCKET, COMMIT, OTHER_COMMIT, REPOSITORY, Bucket, seeded, serving
 
-pytestmark = pytest.mark.engine
+pytestmark = pytest.mark.servers
 
 MIB = 1 << 20
 SHARD = "model-00002-of-00003.safetensors"

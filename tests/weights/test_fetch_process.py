@@ -16,7 +16,7 @@ from tests.stacks import PROJECT
 from tests.weights.objects import BUCKET, COMMIT, REPOSITORY, Bucket, seeded, serving
 from tests.weights.test_fetch import MIB, right
 
-pytestmark = pytest.mark.engine
+pytestmark = pytest.mark.servers
 
 SHARDS, SHARD_MIB = 12, 2
 

@@ -1,28 +1,15 @@
 """The same copy into Google Cloud Storage, against a stand-in of its XML API."""
 
-import uuid
-from collections.abc import Iterator
-
 import pytest
 
-from tests.weights.bucket import Bucket, BucketFault, Proxy
+from tests.weights.bucket import BucketFault
 from tests.weights.conftest import Copy
-from tests.weights.gcs import Objects, gcs_server
 from tests.weights.hub import Fault
-from tests.weights.loopback import serving
 from tests.weights.tiny_model import Model, tiny_model
 
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.servers, pytest.mark.parametrize("bucket", ["gcs"], indirect=True)]
 
 SHARD = "model-00002-of-00004.safetensors"
-
-
-@pytest.fixture
-def bucket() -> Iterator[Bucket]:
-    """A fresh bucket of Google's, in place of the S3 one."""
-    server = gcs_server(Objects())
-    with serving(server), Proxy(f"http://127.0.0.1:{server.server_address[1]}").running() as proxy:
-        yield Bucket(f"bucket-{uuid.uuid4().hex[:12]}", proxy, "gs")
 
 
 def test_copies_skips_and_marks(copy: Copy) -> None:

@@ -10,7 +10,7 @@ from tests.weights.conftest import Copy
 from tests.weights.hub import Fault
 from tests.weights.tiny_model import Model, tiny_model
 
-pytestmark = pytest.mark.engine
+pytestmark = pytest.mark.servers
 
 SHARD = "model-00002-of-00004.safetensors"
 SMALL = "config.json"

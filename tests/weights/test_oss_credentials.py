@@ -43,7 +43,7 @@ def environment(sts: str, token: Path) -> dict[str, str]:
     return {**names, "ALIBABA_CLOUD_OIDC_PROVIDER_ARN": "p", "ALIBABA_CLOUD_STS_ENDPOINT": sts}
 
 
-@pytest.mark.engine
+@pytest.mark.servers
 def test_the_pods_token_becomes_keys(sts: str, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("jwt\n")
     provider = oss_credentials("cn-x", environment(sts, tmp_path / "token"))
@@ -56,7 +56,7 @@ def test_the_pods_token_becomes_keys(sts: str, tmp_path: Path) -> None:
     }
 
 
-@pytest.mark.engine
+@pytest.mark.servers
 def test_a_role_that_doesnt_trust_the_pod_says_so(sts: str, tmp_path: Path) -> None:
     (tmp_path / "token").write_text("other")
     provider = oss_credentials("cn-x", environment(sts, tmp_path / "token"))

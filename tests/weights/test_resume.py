@@ -14,7 +14,7 @@ from components.weights.manifest import Sidecar
 from tests.weights.conftest import Copy
 from tests.weights.tiny_model import Model, tiny_model
 
-pytestmark = pytest.mark.engine
+pytestmark = pytest.mark.servers
 
 # A hundred in the nightly run: KILLS=100.
 KILLS = int(os.environ.get("KILLS", "10"))

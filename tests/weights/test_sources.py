@@ -11,7 +11,7 @@ from tests.weights.conftest import Copy
 from tests.weights.hub import Fault, Hub
 from tests.weights.tiny_model import COMMIT, REPOSITORY, Model, tiny_model
 
-pytestmark = pytest.mark.engine
+pytestmark = pytest.mark.servers
 
 SHARD = "model-00002-of-00004.safetensors"
 OTHER = "e" * 40

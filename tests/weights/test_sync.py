@@ -8,7 +8,7 @@ from components.weights.manifest import Folder
 from tests.weights.conftest import TOKEN, Copy
 from tests.weights.tiny_model import COMMIT, Model, tiny_model
 
-pytestmark = pytest.mark.engine
+pytestmark = pytest.mark.servers
 
 
 def test_copies_every_file_that_belongs_and_nothing_else(copy: Copy) -> None:

@@ -67,7 +67,7 @@ def test_the_pods_share_the_files_and_a_refusal_is_not_tried_again() -> None:
     spec = job(run_program(stack(weights={"workers": 6})))
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 6, 6)
     rules = {rule["action"]: rule for rule in spec["podFailurePolicy"]["rules"]}
-    assert rules["FailIndex"]["onExitCodes"] == {"operator": "In", "values": [42]}
+    assert rules["FailIndex"]["onExitCodes"] == {"operator": "In", "values": [2, 42]}
     assert rules["Ignore"]["onPodConditions"][0]["type"] == "DisruptionTarget"
     assert spec["backoffLimitPerIndex"] == 6
     assert "ttlSecondsAfterFinished" not in spec

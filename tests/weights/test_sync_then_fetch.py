@@ -9,7 +9,7 @@ from components.weights.fetch_options import Options
 from tests.weights.conftest import Copy
 from tests.weights.tiny_model import COMMIT, REPOSITORY
 
-pytestmark = pytest.mark.engine
+pytestmark = pytest.mark.servers
 
 
 def test_a_synced_model_arrives_on_the_node_byte_for_byte(copy: Copy, tmp_path: Path) -> None:
