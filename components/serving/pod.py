@@ -84,7 +84,8 @@ def affinity(inputs: PodInputs) -> dict[str, object]:
     """Return one pod to a node, and all pods of a group in one NVLink domain where tensor parallelism needs that."""
     same_set = {"matchLabels": {labels.LWS_NAME: inputs.name}}
     alone = {"labelSelector": same_set, "topologyKey": "kubernetes.io/hostname"}
-    found: dict[str, object] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [alone]}}
+    anti_affinity: dict[str, object] = {"requiredDuringSchedulingIgnoredDuringExecution": [alone]}
+    found: dict[str, object] = {"podAntiAffinity": anti_affinity}
     if inputs.plan.layout.interconnect == "mnnvl":
         together = {
             "labelSelector": same_set,
@@ -93,6 +94,13 @@ def affinity(inputs: PodInputs) -> dict[str, object]:
             "topologyKey": labels.NVLINK_CLIQUE,
         }
         found["podAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [together]}
+        # Leaders come first: two in a domain with room for one group would keep both groups waiting for ever.
+        apart = {
+            "labelSelector": same_set,
+            "mismatchLabelKeys": [labels.LWS_GROUP_INDEX],
+            "topologyKey": labels.NVLINK_CLIQUE,
+        }
+        anti_affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [{"weight": 100, "podAffinityTerm": apart}]
     if inputs.cluster.placement.node_affinity is not None:
         found["nodeAffinity"] = inputs.cluster.placement.node_affinity
     return found

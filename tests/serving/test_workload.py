@@ -125,6 +125,9 @@ def test_a_group_over_nvlink_stays_in_one_domain_and_claims_its_channel() -> Non
         (term,) = pod["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
         assert term["topologyKey"] == "nvidia.com/gpu.clique"
         assert term["matchLabelKeys"] == ["leaderworkerset.sigs.k8s.io/group-index"]
+        (away,) = pod["affinity"]["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+        assert away["podAffinityTerm"]["mismatchLabelKeys"] == ["leaderworkerset.sigs.k8s.io/group-index"]
+        assert away["podAffinityTerm"]["topologyKey"] == "nvidia.com/gpu.clique"
         assert pod["resourceClaims"] == [{"name": "imex", "resourceClaimTemplateName": claim}]
         assert container(pod)["resources"]["claims"] == [{"name": "imex"}]
 
