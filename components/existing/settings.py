@@ -196,8 +196,8 @@ def weight_faults(weights: ExistingWeights) -> list[Fault]:
     allowed = _PLACES[weights.delivery]
     found: list[Fault] = []
     if places not in allowed:
-        ways = " or ".join("and ".join(f"{name} " for name in sorted(way)).strip() for way in allowed)
-        fitting = [delivery for delivery, ways in _PLACES.items() if places in ways]
+        ways = " or ".join(" and ".join(sorted(way)) for way in allowed)
+        fitting = [delivery for delivery, fits in _PLACES.items() if places in fits]
         found.append(
             Fault(
                 key="weights",

@@ -75,13 +75,13 @@ def copied(
         container = program.container(f"fetch-{name}", files, "components.weights.fetch", arguments, environment)
         mounts = [*_list(container["volumeMounts"]), {"name": _VOLUME, "mountPath": MOUNT}]
         fetches.append({**container, "volumeMounts": mounts})
-    folder = {"name": _VOLUME, "hostPath": {"path": weights.path, "type": "DirectoryOrCreate"}}
+    on_node = {"name": _VOLUME, "hostPath": {"path": weights.path, "type": "DirectoryOrCreate"}}
     on_disk = mounted(weights)
     return Weights(
         location=on_disk.location,
         draft_location=on_disk.draft_location,
         loader=weights.loader,
-        volumes=[folder, *program.volumes(files)],
+        volumes=[on_node, *program.volumes(files)],
         mounts=on_disk.mounts,
         init_containers=fetches,
     )

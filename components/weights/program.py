@@ -4,6 +4,7 @@ Nothing is installed at run time without an exact version and hash; an image tha
 beside this file) installs nothing at all.
 """
 
+import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +39,8 @@ class Program:
     """An image that has the libraries; None installs them into the public one."""
 
 
-def config_map_data() -> dict[str, str]:
+@functools.cache
+def config_map_data() -> Mapping[str, str]:
     """Return the program's files by key; a key can't hold a slash, so the packages are made by `volumes`."""
     modules = sorted(path for path in _FOLDER.glob("*.py") if path.name not in _NOT_IN_THE_POD)
     return {path.name: path.read_text() for path in [*modules, _FOLDER / "requirements.txt"]}

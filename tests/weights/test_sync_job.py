@@ -220,7 +220,7 @@ def test_the_files_of_the_config_map_run_without_the_rest_of_the_project(tmp_pat
 
 def test_another_program_is_another_config_map() -> None:
     data = program.config_map_data()
-    assert program.config_map_name("p", data) == program.config_map_name("p", dict(reversed(data.items())))
+    assert program.config_map_name("p", data) == program.config_map_name("p", dict(reversed([*data.items()])))
     assert program.config_map_name("p", data) != program.config_map_name("p", {**data, "sync.py": ""})
 
 
