@@ -70,8 +70,8 @@ class LoadBalancer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InferenceCluster:
-    """A cluster that can serve the plan, dearest part last."""
+class ClusterAccess:
+    """How objects are made in a cluster, and how its pods are watched."""
 
     provider: kubernetes.Provider
     kubeconfig: pulumi.Input[str]
@@ -79,6 +79,14 @@ class InferenceCluster:
     context: str | None = None
     """The kubeconfig's context; None takes its current one."""
     namespace: str
+    """Where everything of ours is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceCluster:
+    """A cluster that can serve the plan, dearest part last."""
+
+    access: ClusterAccess
     weights: Weights
     placement: Placement = field(default_factory=Placement)
     pod: PodNeeds = field(default_factory=PodNeeds)

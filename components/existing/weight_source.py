@@ -6,24 +6,22 @@ from typing import Final
 from components.existing.settings import Bucket, ExistingWeights
 from components.inference_cluster import Manifest, Weights
 from components.plan.model import KIMI_K3
-from components.weights import program
+from components.weights import delivery
+from components.weights.delivery import NodeCopy
+from components.weights.folders import BucketFolders
 from components.weights.program import Program
 
-MOUNT: Final = "/models"
-_VOLUME: Final = "weights"
 ACCESS_KEY: Final = "AWS_ACCESS_KEY_ID"
 SECRET_KEY: Final = "AWS_SECRET_ACCESS_KEY"  # noqa: S105 - the variable's name
 
 
-def folders(weights: ExistingWeights) -> tuple[str, str]:
+def folders(weights: ExistingWeights) -> BucketFolders:
     """Return the folders of the model and of the draft model, with their revisions."""
-    model = weights.folder.format(revision=weights.revision)
-    return model, weights.draft_folder.format(revision=KIMI_K3.draft.revision)
-
-
-def bucket_url(bucket: Bucket, folder: str) -> str:
-    """Return the URL of a folder in the bucket."""
-    return f"s3://{bucket.name}/{folder}"
+    return BucketFolders(
+        url=f"s3://{weights.bucket.name}" if weights.bucket else "",
+        model=weights.folder.format(revision=weights.revision),
+        draft=weights.draft_folder.format(revision=KIMI_K3.draft.revision),
+    )
 
 
 def streamed(weights: ExistingWeights, bucket: Bucket, credentials: str | None) -> Weights:
@@ -34,57 +32,32 @@ def streamed(weights: ExistingWeights, bucket: Bucket, credentials: str | None) 
         bucket: The bucket in them.
         credentials: Name of the Secret with the bucket's keys; None lets the store be read without.
     """
-    model, draft = folders(weights)
     unsigned = [{"name": "RUNAI_STREAMER_S3_UNSIGNED", "value": "1"}] if credentials is None else []
     addressing = {"name": "RUNAI_STREAMER_S3_USE_VIRTUAL_ADDRESSING", "value": "0" if bucket.path_style else "1"}
-    return Weights(
-        location=bucket_url(bucket, model),
-        draft_location=bucket_url(bucket, draft),
-        environment=[*bucket_environment(bucket, credentials), addressing, *unsigned],
-    )
+    environment = [*bucket_environment(bucket, credentials), addressing, *unsigned]
+    return delivery.streamed(folders(weights), environment)
 
 
 def mounted(weights: ExistingWeights) -> Weights:
     """Return how the engine reads a path of the node or a claim, where somebody has put the weights."""
-    model, draft = folders(weights)
-    return Weights(
-        location=f"{MOUNT}/{model}",
-        draft_location=f"{MOUNT}/{draft}",
-        loader=weights.loader,
-        volumes=[_volume(weights)],
-        mounts=[{"name": _VOLUME, "mountPath": MOUNT, "readOnly": True}],
-    )
+    names = folders(weights)
+    return delivery.on_disk((names.model, names.draft), weights, _volume(weights))
 
 
 def copied(
     weights: ExistingWeights, bucket: Bucket, credentials: str | None, files: Program, *, draft: bool, link_gbps: int
 ) -> Weights:
-    """Return how a pod copies the bucket onto its node before the engine starts.
-
-    The folder is the node's, not the pod's: a group that starts again finds the weights where it left them.
-    """
-    environment = bucket_environment(bucket, credentials)
-    model_folder, draft_folder = folders(weights)
-    wanted = {"model": (model_folder, weights.revision)}
-    if draft:
-        wanted["draft"] = (draft_folder, KIMI_K3.draft.revision)
-    fetches: list[Manifest] = []
-    for name, (folder, revision) in wanted.items():
-        arguments = ["--from", bucket_url(bucket, folder), "--to", f"{MOUNT}/{folder}", "--revision", revision]
-        arguments += ["--link-gbps", str(link_gbps)] if link_gbps else []
-        container = program.container(f"fetch-{name}", files, "components.weights.fetch", arguments, environment)
-        mounts = [*_list(container["volumeMounts"]), {"name": _VOLUME, "mountPath": MOUNT}]
-        fetches.append({**container, "volumeMounts": mounts})
-    on_node = {"name": _VOLUME, "hostPath": {"path": weights.path, "type": "DirectoryOrCreate"}}
-    on_disk = mounted(weights)
-    return Weights(
-        location=on_disk.location,
-        draft_location=on_disk.draft_location,
-        loader=weights.loader,
-        volumes=[on_node, *program.volumes(files)],
-        mounts=on_disk.mounts,
-        init_containers=fetches,
+    """Return how a pod copies the bucket onto a path of its node before the engine starts."""
+    assert weights.path is not None  # noqa: S101 - `weight_faults` refuses nvme without a path
+    copy = NodeCopy(
+        folders=folders(weights),
+        path=weights.path,
+        environment=bucket_environment(bucket, credentials),
+        files=files,
+        draft=draft,
+        link_gbps=link_gbps,
     )
+    return delivery.copied(weights, copy)
 
 
 def bucket_environment(bucket: Bucket, credentials: str | None) -> Sequence[Manifest]:
@@ -105,10 +78,6 @@ def bucket_environment(bucket: Bucket, credentials: str | None) -> Sequence[Mani
 
 def _volume(weights: ExistingWeights) -> Manifest:
     if weights.claim is not None:
-        return {"name": _VOLUME, "persistentVolumeClaim": {"claimName": weights.claim.name, "readOnly": True}}
+        return {"name": delivery.VOLUME, "persistentVolumeClaim": {"claimName": weights.claim.name, "readOnly": True}}
     # A missing folder is an error of the node, not an empty model.
-    return {"name": _VOLUME, "hostPath": {"path": weights.path, "type": "Directory"}}
-
-
-def _list(value: object) -> list[object]:
-    return list(value) if isinstance(value, list) else []
+    return {"name": delivery.VOLUME, "hostPath": {"path": weights.path, "type": "Directory"}}

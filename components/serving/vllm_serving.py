@@ -14,6 +14,7 @@ import pulumi_kubernetes as kubernetes
 from components import labels, naming
 from components.inference_cluster import InferenceCluster
 from components.plan.planner import Plan
+from components.pod_watch import Watched, watch_while_waiting
 from components.serving import service, workload
 from components.serving.arguments import API_PORT
 from components.serving.leader_worker_set_controller import (
@@ -21,7 +22,6 @@ from components.serving.leader_worker_set_controller import (
     LeaderWorkerSetControllerArgs,
 )
 from components.serving.pod import PodInputs
-from components.serving.progress import Watched, watch_while_waiting
 from components.settings import Exposure, Mirror, Serving
 
 _KEY_BYTES: Final = 32
@@ -63,7 +63,7 @@ class VllmServing(pulumi.ComponentResource):
     def __init__(self, name: str, args: VllmServingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("kimi:serving:VllmServing", name, _props(args), opts)
         cluster, group = args.cluster, naming.leader_worker_set_name(name, args.plan.replicas)
-        child = pulumi.ResourceOptions(parent=self, provider=cluster.provider, depends_on=list(cluster.ready))
+        child = pulumi.ResourceOptions(parent=self, provider=cluster.access.provider, depends_on=list(cluster.ready))
         key = _api_key(f"{name}-api-key", _metadata(args, f"{group}-api-key"), args.api_key, child)
         self.api_key = pulumi.Output.secret(key.data.apply(lambda data: _decoded(data[_KEY])))
         policies = [
@@ -138,7 +138,7 @@ def _metadata(
 ) -> kubernetes.meta.v1.ObjectMetaArgs:
     return kubernetes.meta.v1.ObjectMetaArgs(
         name=name,
-        namespace=args.cluster.namespace,
+        namespace=args.cluster.access.namespace,
         labels=_labels(args, name),
         annotations={labels.OWNER_ANNOTATION: args.owner, **(annotations or {})},
     )
@@ -178,7 +178,7 @@ def _digest(key: str) -> str:
 def _controller(name: str, args: VllmServingArgs, parent: pulumi.Resource) -> list[pulumi.Resource]:
     if args.cluster.controller_present:
         return []
-    controller = LeaderWorkerSetControllerArgs(provider=args.cluster.provider, mirror=args.mirror)
+    controller = LeaderWorkerSetControllerArgs(provider=args.cluster.access.provider, mirror=args.mirror)
     return [LeaderWorkerSetController(f"{name}-lws", controller, pulumi.ResourceOptions(parent=parent))]
 
 
@@ -203,10 +203,10 @@ def _leader_worker_set(
     minutes = args.serving.ready_timeout_minutes
     timeouts = pulumi.CustomTimeouts(create=f"{minutes}m", update=f"{minutes}m")
     watched = Watched(
-        kubeconfig=args.cluster.kubeconfig,
-        context=args.cluster.context,
-        namespace=args.cluster.namespace,
-        group=inputs.name,
+        access=args.cluster.access,
+        selector={labels.LWS_NAME: inputs.name},
+        # The leader's log tells how far loader and compiler are.
+        speaker={labels.LWS_WORKER_INDEX: "0"},
         pods=args.plan.gpu_nodes,
         budget_seconds=minutes * 60,
     )

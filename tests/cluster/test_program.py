@@ -1,5 +1,7 @@
 """The real program on a real API server, scheduler and LeaderWorkerSet controller: what a user would see."""
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -255,3 +257,58 @@ def test_a_bucket_is_filled_before_the_group_starts_and_again_only_for_another_r
     assert deployment.pods()["kimi-k3-0"]["spec"]["containers"][0]["args"][0].endswith(
         "/c5d1dd4c428bd1ce8b88c5044f3b6ccde9e3b721"
     )
+
+
+def test_a_refused_copy_ends_up_at_once_with_its_last_words_and_the_next_up_copies_again(
+    deployment: Deployment,
+) -> None:
+    cluster = {"nodes": 1, "leaderWorkerSet": "present"}
+    weights = {"path": None, "delivery": "stream", "bucket": {"name": "models"}, "workers": 2}
+    stack: dict[str, object] = {"machine": "8xB300", "cluster": cluster, "weights": weights, "serving": {"wait": False}}
+    # No node takes the pods, so that the test alone decides how they end.
+    deployment.plane.remove_nodes(["system"])
+    refusals = threading.Thread(target=_end_pods, args=(deployment.plane,), daemon=True)
+    refusals.start()
+    started = time.monotonic()
+    refused = deployment.up(**stack)
+    assert not refused.ok
+    assert "exit code 42: the hub refuses the token" in refused.text, refused.text
+    assert "BackoffLimitExceeded" in refused.text, refused.text
+    assert time.monotonic() - started < 120
+    deployment.plane.add_nodes([nodes.cpu_node("system")])
+    again = deployment.up(**stack)
+    assert again.ok, again.text
+    (job,) = deployment.plane.api.items("/apis/batch/v1/namespaces/kimi-k3/jobs")
+    assert job["status"]["succeeded"] == 2
+
+
+def _end_pods(plane: ControlPlane) -> None:
+    """End the first pod as the kernel does for want of memory, and the one that takes its place as a refusal."""
+    killed = _end_a_pod(plane, 137, "", after=set())
+    _end_a_pod(plane, 42, "the hub refuses the token: set kimi-k3:hubToken", after=killed)
+
+
+def _end_a_pod(plane: ControlPlane, code: int, said: str, *, after: set[str]) -> set[str]:
+    """Let the first index's pod end, and return the names of all pods so far."""
+
+    def first(found: dict[str, Any]) -> list[dict[str, Any]]:
+        return [
+            pod
+            for pod in found["items"]
+            if pod["metadata"]["labels"].get("batch.kubernetes.io/job-completion-index") == "0"
+            and pod["metadata"]["name"] not in after
+        ]
+
+    found = plane.api.wait_for(PODS, lambda each: bool(first(each)), seconds=90)
+    name = first(found)[0]["metadata"]["name"]
+    ended = {"exitCode": code, "reason": "Error", "message": said}
+    status = {
+        "name": "sync",
+        "ready": False,
+        "restartCount": 0,
+        "image": "",
+        "imageID": "",
+        "state": {"terminated": ended},
+    }
+    plane.api.patch(f"{PODS}/{name}/status", {"status": {"phase": "Failed", "containerStatuses": [status]}})
+    return after | {pod["metadata"]["name"] for pod in found["items"]}

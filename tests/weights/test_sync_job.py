@@ -66,10 +66,15 @@ def test_the_revision_is_in_the_jobs_name_the_bucket_and_the_engines_path() -> N
 def test_the_pods_share_the_files_and_a_refusal_is_not_tried_again() -> None:
     spec = job(run_program(stack(weights={"workers": 6})))
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 6, 6)
-    rules = {rule["action"]: rule for rule in spec["podFailurePolicy"]["rules"]}
-    assert rules["FailIndex"]["onExitCodes"] == {"operator": "In", "values": [2, 42]}
-    assert rules["Ignore"]["onPodConditions"][0]["type"] == "DisruptionTarget"
-    assert spec["backoffLimitPerIndex"] == 6
+    # Only what no further try mends counts, and one of it ends the Job; all else is tried until the deadline.
+    assert spec["backoffLimit"] == 0
+    assert "backoffLimitPerIndex" not in spec
+    assert [(rule["action"], rule.get("onExitCodes")) for rule in spec["podFailurePolicy"]["rules"]] == [
+        ("Count", {"operator": "In", "values": [2, 42]}),
+        ("Ignore", {"operator": "NotIn", "values": [2, 42]}),
+        ("Ignore", None),
+    ]
+    assert spec["podFailurePolicy"]["rules"][2]["onPodConditions"][0]["type"] == "DisruptionTarget"
     assert "ttlSecondsAfterFinished" not in spec
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from components.serving.progress import Look, describe, lines
+from components.pod_watch import Look, describe, lines
 
 NO_NODE = "0/2 nodes are available: 2 Insufficient nvidia.com/gpu."
 
@@ -49,6 +49,19 @@ def container(state: dict[str, Any], **more: object) -> list[dict[str, Any]]:
             "kimi-k3-0 starts again after OOMKilled, exit code 137 (2 restarts)",
         ),
         ({"metadata": {"name": "kimi-k3-0", "deletionTimestamp": "now"}}, "kimi-k3-0 ends"),
+        (pod(phase="Succeeded"), "kimi-k3-0 is done"),
+        (
+            pod(phase="Failed", containerStatuses=container({"terminated": {"exitCode": 42, "message": "no token\n"}})),
+            "kimi-k3-0 failed: exit code 42: no token",
+        ),
+        (
+            pod(phase="Failed", containerStatuses=container({"terminated": {"exitCode": 137, "reason": "OOMKilled"}})),
+            "kimi-k3-0 failed: exit code 137: OOMKilled",
+        ),
+        (
+            pod(phase="Failed", message="The node was low on resource: memory."),
+            "kimi-k3-0 failed: The node was low on resource: memory.",
+        ),
         ({"metadata": {"name": "kimi-k3-0"}}, "kimi-k3-0 starts"),
     ],
 )
@@ -85,3 +98,12 @@ def test_what_the_leader_says_is_shown_once_a_minute() -> None:
 def test_nothing_is_said_once_all_are_ready() -> None:
     looks = [Look(seconds=3, pods=[pod(ready=True)]), Look(seconds=400, pods=[pod()])]
     assert len(list(lines(looks, 1))) == 1
+
+
+def test_a_copy_ends_the_watch_when_all_pods_are_done_whatever_failed_before() -> None:
+    killed, done = pod("copy-0-a", phase="Failed"), pod("copy-0-b", phase="Succeeded")
+    looks = [Look(seconds=3, pods=[killed]), Look(seconds=13, pods=[killed, done]), Look(seconds=900, pods=[])]
+    assert list(lines(looks, 1)) == [
+        "0 min: copy-0-a failed: for no stated reason",
+        "0 min: copy-0-a failed: for no stated reason; copy-0-b is done",
+    ]
