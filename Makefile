@@ -38,11 +38,12 @@ test: $(SETUP) ## everything but the real control plane
 	@$(TOOL) pulumi > /dev/null
 	@$(RUN) -m pytest -m "not cluster" $(PYTEST)
 
-e2e: $(SETUP) ## the real API server, scheduler, LeaderWorkerSet controller and an S3 server, as local processes
+e2e: $(SETUP) ## the real API server, scheduler, LeaderWorkerSet controller, S3 and Azure Blob, as local processes
 	@$(TOOL) pulumi > /dev/null
 	@$(TOOL) control-plane > /dev/null
 	@$(TOOL) kubernetes-provider > /dev/null
 	@$(TOOL) object-store > /dev/null
+	@$(TOOL) azurite > /dev/null
 	@$(RUN) -m pytest -m cluster $(PYTEST)
 
 bench: $(SETUP) ## time and memory of a preview against a bare program of the same SDK

@@ -1,10 +1,18 @@
-"""`python -m toolchain TOOL` makes sure that a tool is there and prints its path as the last line."""
+"""`python -m toolchain TOOL` makes sure that a tool is there and prints its path; what takes long is said on stderr."""
 
 import argparse
 import functools
 import sys
 
-from toolchain import control_plane_binaries, kubernetes_provider, language_host, object_store, pulumi_cli, tool
+from toolchain import (
+    azurite,
+    control_plane_binaries,
+    kubernetes_provider,
+    language_host,
+    object_store,
+    pulumi_cli,
+    tool,
+)
 
 TOOLS = {
     "pulumi": pulumi_cli.ensure,
@@ -12,6 +20,7 @@ TOOLS = {
     "kubernetes-provider": kubernetes_provider.ensure,
     "control-plane": control_plane_binaries.ensure,
     "object-store": object_store.ensure,
+    "azurite": azurite.ensure,
 }
 
 
@@ -20,9 +29,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m toolchain", description=__doc__)
     parser.add_argument("tool", choices=TOOLS)
     ensure = TOOLS[parser.parse_args().tool]
-    say = functools.partial(print, flush=True)
+    say = functools.partial(print, file=sys.stderr, flush=True)
     try:
-        say(str(ensure(say)))
+        sys.stdout.write(f"{ensure(say)}\n")
     except tool.ToolMissingError as error:
         sys.stderr.write(f"{error}\n")
         return 1

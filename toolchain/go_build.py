@@ -5,8 +5,6 @@ works everywhere. It is slow when Go's cache is cold (minutes each) and a link t
 hence the stamps, which skip what is current, and the lock, which keeps two `make` calls from linking at once.
 """
 
-import contextlib
-import fcntl
 import hashlib
 import os
 import shutil
@@ -14,7 +12,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +57,7 @@ def build(commands: Sequence[GoCommand], folder: Path, say: tool.Say = tool.sile
     go = _go(", ".join(command.name for command in commands))
     version = _output(go, "version", folder=tool.MODULES)
     if _stale(commands, folder, version):
-        with _one_build_at_a_time(say):
+        with tool.alone("Go build", say):
             # Asked again: whoever held the lock may just have built some of them.
             for command in _stale(commands, folder, version):
                 _build_one(go, version, command, folder, say)
@@ -127,18 +125,6 @@ def _stamp(command: GoCommand, go_version: str) -> str:
         digest.update(b"\0")
     digest.update("\0".join([command.package, command.ldflags, go_version]).encode())
     return digest.hexdigest()
-
-
-@contextlib.contextmanager
-def _one_build_at_a_time(say: tool.Say) -> Iterator[None]:
-    tool.TOOLS.mkdir(parents=True, exist_ok=True)
-    with (tool.TOOLS / "go-build.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("Another Go build of this project is running; waiting for it to end.")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _build_one(go: str, go_version: str, command: GoCommand, folder: Path, say: tool.Say) -> None:

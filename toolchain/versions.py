@@ -1,6 +1,7 @@
 """The one place where the version of each tool is pinned.
 
-The `go.mod` files beside the tools name the same versions, since Go wants them there: a test compares both.
+The `go.mod` files and the `package.json` beside the tools name the same versions, since Go and npm want them there: a
+test compares both.
 """
 
 from importlib import metadata
@@ -22,6 +23,9 @@ KWOK = "0.8.0"
 
 VERSITYGW = "1.8.0"
 """The S3 server of the weights' tests."""
+
+AZURITE = "3.37.0"
+"""The Azure Blob server of the weights' tests."""
 
 
 def pulumi_sdk() -> str:

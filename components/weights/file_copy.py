@@ -64,6 +64,10 @@ class FileCopy:
                     raise
                 self.report.retried(file.path, str(error), self.timing.first_wait)
                 self.stop.wait(self.timing.first_wait)
+                # On Azure the first of two writers to commit drops the other's blocks: then all is there already.
+                there = self._there(file)
+                if there is not None:
+                    return there
             else:
                 break
         return "copied"

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal, Self
 from urllib.parse import urlsplit
@@ -64,6 +64,9 @@ class StoreOptions:
     session_token: str | None = field(default=None, repr=False)
     account: str | None = None
     """Azure: the storage account."""
+    account_key: str | None = field(default=None, repr=False)
+    azure_endpoint: str | None = None
+    """With the account, where `endpoint` isn't given: an emulator's address, or another cloud's than the public one."""
     retries: int = 15
     """Of one request, on 5xx and broken connections."""
     retry_seconds: float = 240.0
@@ -78,7 +81,8 @@ class StoreOptions:
         """Read the usual variables; a prefix such as `SOURCE_` names those of a second bucket.
 
         `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`, `AWS_DEFAULT_REGION`, `AWS_S3_PATH_STYLE`,
-        `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AZURE_STORAGE_ACCOUNT_NAME`.
+        `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_SESSION_TOKEN`, `AZURE_STORAGE_ACCOUNT_NAME`,
+        `AZURE_STORAGE_ACCOUNT_KEY`, `AZURE_STORAGE_ENDPOINT`.
         """
 
         def read(*names: str) -> str | None:
@@ -93,6 +97,8 @@ class StoreOptions:
             secret_key=read("AWS_SECRET_ACCESS_KEY"),
             session_token=read("AWS_SESSION_TOKEN"),
             account=read("AZURE_STORAGE_ACCOUNT_NAME"),
+            account_key=read("AZURE_STORAGE_ACCOUNT_KEY"),
+            azure_endpoint=read("AZURE_STORAGE_ENDPOINT"),
         )
 
 
@@ -102,6 +108,8 @@ def connect(location: Location, options: StoreOptions) -> Client:
     Raises:
         StoreError: Something that this kind of bucket needs isn't given.
     """
+    if location.scheme == "az" and options.endpoint is None:
+        options = replace(options, endpoint=options.azure_endpoint)
     client: ClientConfig = {
         "timeout": timedelta(seconds=options.request_seconds),
         "connect_timeout": timedelta(seconds=10),
@@ -130,6 +138,8 @@ def _azure(options: StoreOptions) -> "AzureConfig":
     if options.account is None:
         raise StoreError("the storage account isn't known; set AZURE_STORAGE_ACCOUNT_NAME", final=True)
     config: AzureConfig = {"account_name": options.account}
+    if options.account_key is not None:
+        config["account_key"] = options.account_key
     if options.endpoint is not None:
         config["endpoint"] = options.endpoint
     return config

@@ -17,8 +17,8 @@ from moto.server import ThreadedMotoServer
 
 from components.weights import sync
 from tests.conftest import PROJECT
-from tests.weights import versitygw
-from tests.weights.bucket import ACCESS_KEY, SECRET_KEY, Bucket, Proxy, make_bucket
+from tests.weights import azurite, versitygw
+from tests.weights.bucket import ACCESS_KEY, AZURES_WORDS, SECRET_KEY, Bucket, Proxy, make_bucket
 from tests.weights.gcs import Objects, gcs_server
 from tests.weights.hub import Hub
 from tests.weights.loopback import serving
@@ -26,7 +26,7 @@ from tests.weights.tiny_model import COMMIT, REPOSITORY, Model, tiny_model
 
 TOKEN = "hf_sentinel_token"
 _IMPATIENT = ("--first-wait", "0.01", "--stall", "0.5", "--interval", "60", "--bucket-retry", "2")
-_OWN = ("AWS_", "SOURCE_", "HF_", "MODELSCOPE_", "JOB_COMPLETION_INDEX", "WEIGHT_SYNC_")
+_OWN = ("AWS_", "AZURE_", "SOURCE_", "HF_", "MODELSCOPE_", "JOB_COMPLETION_INDEX", "WEIGHT_SYNC_")
 
 
 @dataclass(frozen=True)
@@ -118,19 +118,28 @@ def strict_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["moto", pytest.param("versitygw", marks=pytest.mark.cluster)])
+@pytest.fixture(scope="session")
+def azure_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The server of Azure Blob Storage."""
+    with azurite.running(tmp_path_factory.mktemp("azurite")) as url:
+        yield url
+
+
+@pytest.fixture(params=["moto", *(pytest.param(name, marks=pytest.mark.cluster) for name in ("versitygw", "azurite"))])
 def bucket(request: pytest.FixtureRequest) -> Iterator[Bucket]:
-    """A fresh bucket on each S3 server, or on Google's stand-in where a test asks for `gcs`."""
+    """A fresh bucket on each server of S3 and Azure, or on Google's stand-in where a test asks for `gcs`."""
     name = f"bucket-{uuid.uuid4().hex[:12]}"
     if request.param == "gcs":
         server = gcs_server(Objects())
         with serving(server), Proxy(f"http://127.0.0.1:{server.server_address[1]}").running() as proxy:
             yield Bucket(name, proxy, scheme="gs")
         return
-    upstream = request.getfixturevalue("s3_server" if request.param == "moto" else "strict_server")
-    make_bucket(upstream, name)
-    with Proxy(upstream).running() as proxy:
-        yield Bucket(name, proxy)
+    scheme, words = ("az", AZURES_WORDS) if request.param == "azurite" else ("s3", {})
+    server = {"moto": "s3_server", "versitygw": "strict_server", "azurite": "azure_server"}[request.param]
+    upstream = request.getfixturevalue(server)
+    make_bucket(upstream, name, scheme)
+    with Proxy(upstream, words=words).running() as proxy:
+        yield Bucket(name, proxy, scheme)
 
 
 @pytest.fixture

@@ -1,10 +1,11 @@
 """A stand-in of both model hubs and of the CDN behind them, on loopback, with faults to order.
 
 Two servers, for the real ones are two as well: the hub answers for its API and the small files, the CDN for the large
-ones by signed, short-lived addresses. `hf download` takes it for Hugging Face, see `test_hub.py`.
+ones by signed, short-lived addresses. Each hub's own client takes it for that hub, see `test_sources.py`.
 """
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator, Mapping
@@ -132,9 +133,10 @@ class _Handler(QuietHandler, BaseHTTPRequestHandler):
                 return unquote(parts.path.removeprefix(prefix))
         return None
 
-    def _start(self) -> int:
-        given = self.headers.get("Range", "")
-        return int(given.removeprefix("bytes=").split("-")[0]) if given.startswith("bytes=") else 0
+    def _range(self) -> tuple[int, int | None] | None:
+        """Return the first byte that is asked for and the one after the last, if the client names it."""
+        given = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        return given and (int(given[1]), int(given[2]) + 1 if given[2] else None)
 
     def _api(self) -> None:
         """Answer the listings."""
@@ -156,8 +158,8 @@ class _Handler(QuietHandler, BaseHTTPRequestHandler):
 
     def _give(self, path: str) -> None:
         """Send a file, or send the client to the CDN for it."""
-        model, start = self.hub.model, self._start()
-        fault = self.hub.fault(self.server_name, path, start)
+        model, asked = self.hub.model, self._range()
+        fault = self.hub.fault(self.server_name, path, asked[0] if asked else 0)
         if fault is not None and fault.kind == "status":
             self._reply(fault.status, headers=fault.headers)
         elif fault is not None and fault.kind == "loop":
@@ -168,30 +170,32 @@ class _Handler(QuietHandler, BaseHTTPRequestHandler):
             linked = {"X-Linked-Size": size, "X-Linked-ETag": f'"{sha}"', "X-Repo-Commit": model.commit}
             self._reply(302, headers={"Location": signed, **linked})
         else:
-            self._body(path, start, fault)
+            self._body(path, asked, fault)
 
-    def _body(self, path: str, start: int, fault: Fault | None) -> None:
-        """Send bytes from `start`, with the fault."""
+    def _body(self, path: str, asked: tuple[int, int | None] | None, fault: Fault | None) -> None:
+        """Send the range that is asked for, or the whole file, with the fault."""
         data, kind = self.hub.model.files[path], fault.kind if fault else ""
         size = len(data)
-        if start and start >= size:
+        if asked and asked[0] >= size:
             self._reply(416, headers={"Content-Range": f"bytes */{size}"})
             return
         if kind == "ignore_range":
-            start = 0
-        body = data[start:]
+            asked = None
+        start, end = asked or (0, None)
+        body = data[start:end]
+        last = start + len(body) - 1
         if kind == "corrupt":
             body = bytes([body[0] ^ 1]) + body[1:]
         body = {"empty": b"", "long": body + b"!"}.get(kind, body)
-        self.send_response(206 if start else 200)
+        self.send_response(206 if asked else 200)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("ETag", f'"{self.hub.model.git_id(path)}"')
         self.send_header("X-Repo-Commit", self.hub.model.commit)
         if kind == "compress":
             self.send_header("Content-Encoding", "gzip")
-        if start:
+        if asked:
             first, total = start + (kind == "wrong_range"), size + (kind == "wrong_total")
-            self.send_header("Content-Range", f"bytes {first}-{size - 1}/{total}")
+            self.send_header("Content-Range", f"bytes {first}-{last}/{total}")
         self.end_headers()
         if self.command == "GET":
             self._send(body, fault)

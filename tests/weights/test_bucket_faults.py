@@ -84,6 +84,31 @@ def test_what_a_person_has_to_mend_ends_it_at_once(copy: Copy, method: str, stat
     assert copy.bucket.marker() is None
 
 
+def test_a_bucket_that_isnt_there(copy: Copy) -> None:
+    ended = copy.run("--to", f"{copy.bucket.url}-absent")
+    assert ended.status == 42
+    assert "there is no such bucket; create it" in ended.log
+    assert copy.hub.requests == []
+
+
+WRONG_KEYS = {
+    "versitygw": ({"AWS_SECRET_ACCESS_KEY": "another"}, "doesn't know these credentials; correct the keys"),
+    "azurite": ({"AZURE_STORAGE_ACCOUNT_KEY": "YW5vdGhlcg=="}, "the identity may not do that"),
+}
+
+
+@pytest.mark.cluster
+@pytest.mark.parametrize(
+    ("bucket", "key", "says"), [(name, *rest) for name, rest in WRONG_KEYS.items()], indirect=["bucket"], ids=WRONG_KEYS
+)
+def test_a_wrong_key(copy: Copy, key: dict[str, str], says: str) -> None:
+    copy.environment = key
+    ended = copy.run()
+    assert ended.status == 42
+    assert says in ended.log
+    assert key.popitem()[1] not in ended.out + ended.log
+
+
 def test_a_full_store(copy: Copy) -> None:
     copy.bucket.proxy.faults = [BucketFault(507, "XMinioStorageFull", method="PUT", times=99)]
     ended = copy.run("--bucket-retry", "0.1")

@@ -92,6 +92,31 @@ def test_how_each_s3_is_reached(url: str, options: dict[str, str], wanted: dict[
     assert ("checksum_algorithm" in config) is ("checksum_algorithm" in wanted)
 
 
+AZURE = {
+    "AZURE_STORAGE_ACCOUNT_NAME": "a",
+    "AZURE_STORAGE_ACCOUNT_KEY": "a2V5",
+    "AZURE_STORAGE_ENDPOINT": "https://blobs.example",
+}
+
+
+@pytest.mark.parametrize("prefix", ["", "SOURCE_"])
+def test_an_azure_account_is_reached_as_the_environment_says(prefix: str) -> None:
+    options = StoreOptions.from_environment({prefix + name: value for name, value in AZURE.items()}, prefix)
+    config = dict(connect(Location.parse("az://c"), options).config)
+    names = ("account_name", "account_key", "endpoint")
+    assert dict(zip(AZURE, (config[name] for name in names), strict=True)) == AZURE
+
+
+def test_azures_endpoint_is_no_s3_stores() -> None:
+    options = StoreOptions.from_environment({**AZURE, "AWS_REGION": "eu-west-1"})
+    assert "endpoint" not in connect(Location.parse("s3://b"), options).config
+
+
+def test_an_endpoint_of_the_command_line_goes_before_the_environments() -> None:
+    found = parsed("--to", "az://c", "--bucket-endpoint", MINIO, **AZURE)
+    assert dict(connect(found.to, found.bucket).config)["endpoint"] == MINIO
+
+
 @pytest.mark.parametrize(("url", "says"), [("az://c", "AZURE_STORAGE_ACCOUNT_NAME"), ("oss://b", "set AWS_REGION")])
 def test_what_a_bucket_needs_besides(url: str, says: str) -> None:
     with pytest.raises(StoreError, match=says) as error:
@@ -100,7 +125,8 @@ def test_what_a_bucket_needs_besides(url: str, says: str) -> None:
 
 
 def test_keys_never_show_in_a_representation() -> None:
-    assert "SECRET" not in repr(StoreOptions(access_key="SECRET1", secret_key="SECRET2", session_token="SECRET3"))
+    secret = dict.fromkeys(("access_key", "secret_key", "session_token", "account_key"), "SECRET")
+    assert "SECRET" not in repr(StoreOptions(**secret))
 
 
 ERRORS = {

@@ -137,6 +137,15 @@ def test_two_writers_of_the_same_share(copy: Copy) -> None:
     copy.assert_complete()
 
 
+@pytest.mark.parametrize("model", [tiny_model(2, 12 << 20)], ids=["12MiB"])
+def test_two_writers_of_the_same_parts(copy: Copy, model: Model) -> None:
+    copy.hub.chunk_seconds = 0.005
+    processes = [copy.start("--part-mib", "5"), copy.start("--part-mib", "5")]
+    ended = [copy.finish(process) for process in processes]
+    assert [each.status for each in ended] == [0, 0], ended
+    copy.assert_complete()
+
+
 @pytest.mark.parametrize("order", [(0, 1, 2, 3), (3, 2, 1, 0), (2, 0, 3, 1)], ids=str)
 def test_the_last_to_end_writes_the_marker(copy: Copy, order: tuple[int, ...]) -> None:
     for position, index in enumerate(order):

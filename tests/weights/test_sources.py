@@ -1,10 +1,12 @@
-"""ModelScope and another bucket as sources, and the stand-in of the hub against the hub's own client."""
+"""ModelScope and another bucket as sources, and the stand-in of the hubs against each hub's own client."""
 
 import os
 from pathlib import Path
 
 import huggingface_hub
+import modelscope_hub
 import pytest
+from modelscope_hub import _download
 
 from tests.weights.bucket import Bucket, make_bucket
 from tests.weights.conftest import Copy
@@ -69,8 +71,8 @@ def full(copy: Copy) -> Bucket:
 def second(full: Bucket, copy: Copy) -> Copy:
     """The sync into another bucket of the same store."""
     name = f"{full.name}-b"
-    make_bucket(full.proxy.upstream, name)
-    return Copy(copy.hub, Bucket(name, full.proxy), copy.capture, copy.patch)
+    make_bucket(full.proxy.upstream, name, full.scheme)
+    return Copy(copy.hub, Bucket(name, full.proxy, full.scheme), copy.capture, copy.patch)
 
 
 def test_from_a_complete_bucket_without_any_hub(full: Bucket, second: Copy) -> None:
@@ -119,11 +121,45 @@ def test_several_parts_from_bucket_to_bucket(full: Bucket, second: Copy, model: 
     second.assert_complete()
 
 
-def test_the_hubs_own_client_accepts_the_stand_in(hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def files(folder: Path) -> dict[str, bytes]:
+    """Return all files of a folder, by path."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_hugging_faces_own_client_accepts_the_stand_in(
+    hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     found = huggingface_hub.snapshot_download(
         REPOSITORY, revision=COMMIT, endpoint=hub.url(), cache_dir=tmp_path, token=False, max_workers=2
     )
-    there = {str(path.relative_to(found)): path.read_bytes() for path in Path(found).rglob("*") if path.is_file()}
-    assert there == hub.model.files
+    assert files(Path(found)) == hub.model.files
     assert {os.path.basename(path) for path in hub.asked("cdn")} >= {SHARD}  # noqa: PTH119 - a hub's path
+
+
+@pytest.fixture
+def model_scope(hub: Hub, tmp_path: Path) -> modelscope_hub.HubApi:
+    """ModelScope's own client, with nothing of the user's."""
+    folders = {"cache_dir": tmp_path / "cache", "config_dir": tmp_path / "config"}
+    return modelscope_hub.HubApi(modelscope_hub.HubConfig(endpoint=hub.url(), token="", **folders))
+
+
+def test_model_scopes_own_client_accepts_the_stand_in(
+    model_scope: modelscope_hub.HubApi, hub: Hub, tmp_path: Path
+) -> None:
+    model_scope.download_repo(REPOSITORY, "model", revision=OTHER, local_dir=tmp_path / "to")
+    assert files(tmp_path / "to") == hub.model.files
+    assert SHARD in hub.asked("cdn")
+
+
+@pytest.mark.parametrize("model", [tiny_model(2, 5 << 19)], ids=["2.5MiB"])
+def test_model_scopes_own_client_gets_the_parts_that_it_asks_for(
+    model_scope: modelscope_hub.HubApi, hub: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"PARALLEL_THRESHOLD": 1 << 20, "PARALLELS": 2, "PART_SIZE": 1 << 20}.items():
+        monkeypatch.setattr(_download, f"DOWNLOAD_{name}", value)
+    hub.faults = [Fault("cut", "model-00001-of-00002.safetensors", at=1000)]
+    model_scope.download_repo(REPOSITORY, "model", revision=OTHER, local_dir=tmp_path / "to")
+    assert files(tmp_path / "to") == hub.model.files
+    asked = [request.headers.get("Range", "") for request in hub.requests if request.server == "cdn"]
+    assert set(asked) >= {"bytes=0-1048575", "bytes=1048576-2097151", "bytes=2097152-2621439"}

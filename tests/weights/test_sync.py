@@ -27,6 +27,12 @@ def test_notes_lie_outside_the_models_folder(copy: Copy) -> None:
     assert all(key.startswith(f"acme/tiny/{COMMIT}/") for key in keys - notes)
 
 
+def test_the_marker_comes_last(copy: Copy) -> None:
+    copy.run()
+    written = [address for method, address in copy.bucket.proxy.requests if method == "PUT"]
+    assert [address.endswith("/_COMPLETE.json") for address in written] == [False] * 18 + [True]
+
+
 def test_a_second_run_asks_the_bucket_twice_and_the_hub_nothing(copy: Copy) -> None:
     copy.run()
     copy.hub.requests.clear()
