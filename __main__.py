@@ -6,22 +6,35 @@ from typing import assert_never
 import pulumi
 
 from components import config, summary
+from components.inference_cluster import InferenceCluster
 from components.serving.vllm_serving import VllmServing, VllmServingArgs
 
 # What was imported lives as long as the program: the collector need not walk through it in every preview.
 gc.freeze()
 settings, secrets, plan = config.read()
 summary.announce(plan, settings.serving)
+outputs: dict[str, pulumi.Input[object]] = {**summary.outputs(plan)}
+cluster: InferenceCluster | None = None
 
 match settings.cloud:
     case "existing":
         from components.existing.inference_cluster import inference_cluster
+
+        cluster = inference_cluster(settings, secrets, plan)
+    case "aws" if settings.buys_capacity:
+        from components.aws.capacity_purchase import capacity_purchase
+
+        outputs |= capacity_purchase(settings, plan)
+    case "aws":
+        from components.aws.inference_cluster import inference_cluster
+
+        cluster = inference_cluster(settings, secrets, plan)
     case other:
         assert_never(other)
 
-cluster = inference_cluster(settings, secrets, plan)
-outputs: dict[str, pulumi.Input[object]] = {**summary.outputs(plan)}
-if plan.replicas:
+if cluster is not None:
+    outputs |= cluster.outputs
+if cluster is not None and plan.replicas:
     serving_args = VllmServingArgs(
         plan=plan,
         serving=settings.serving,

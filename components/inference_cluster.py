@@ -6,9 +6,13 @@ knows the other.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import pulumi
 import pulumi_kubernetes as kubernetes
+
+API_PORT: Final = 8000
+"""The leaders' port: the API, /health and /metrics."""
 
 Manifest = Mapping[str, object]
 """A piece of a Kubernetes manifest; its leaves may be Inputs."""
@@ -62,11 +66,24 @@ class PodNeeds:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Route:
+    """A public way in that knows HTTP and forwards nothing but the API's own paths."""
+
+    ingress_class: str
+    annotations: Mapping[str, str]
+    """Certificate, allowed ranges and idle time, as the cloud's controller takes them."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class LoadBalancer:
     """How this cloud's load balancer is asked for."""
 
     annotations: Mapping[str, str] = field(default_factory=dict)
     load_balancer_class: str | None = None
+    sources: Sequence[str] = ()
+    """CIDR ranges that its connections to the pods come from; none: the callers' own."""
+    route: Route | None = None
+    """For a public exposure: the engine answers /invocations and /tokenize without a key (vllm-project/vllm #58144)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,5 +110,11 @@ class InferenceCluster:
     load_balancer: LoadBalancer = field(default_factory=LoadBalancer)
     controller_present: bool = False
     """Whether the LeaderWorkerSet controller is there already, so that none is installed."""
+    controllers_after: Sequence[pulumi.Resource] = ()
+    """CPU nodes and whatever else a controller needs to run."""
     ready: Sequence[pulumi.Resource] = ()
     """Resources that must exist before a pod of the engine does."""
+    starts_at: str | None = None
+    """When the GPU nodes come (RFC 3339), so that nobody waits for pods before; None when they are there."""
+    outputs: Mapping[str, pulumi.Input[object]] = field(default_factory=dict)
+    """What the stack exports of this cloud."""

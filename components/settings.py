@@ -6,7 +6,7 @@ ones because the CLI takes a declared key without a default for a required one; 
 Secrets never enter a model: see `components/config.py`.
 """
 
-from typing import Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -16,7 +16,10 @@ from components.plan import hardware
 from components.plan.cost import Lasting
 from components.plan.model import KIMI_K3
 
-Cloud = Literal["existing"]
+if TYPE_CHECKING:
+    from components.plan.planner import Plan
+
+Cloud = Literal["existing", "aws", "azure", "gcp", "alicloud"]
 """The clouds that a stack can name; one literal a cloud package."""
 
 COMMIT: Final = r"^[0-9a-f]{40}$"
@@ -210,6 +213,11 @@ class Exposure(Block):
     )
     annotations: dict[str, str] = Field(default={}, description="annotations of the load balancer's Service")
 
+    @property
+    def certificate(self) -> tuple[str, str | None]:
+        """The key of the certificate that a public API needs, and its value."""
+        return "certificateSecret", self.certificate_secret
+
 
 class HourlyPrice(Block):
     """USD an hour for one machine."""
@@ -268,9 +276,8 @@ class Mirror(Block):
 
 
 class StackSettings(Block):
-    """The keys of every stack file; a cloud's own settings extend them."""
+    """The keys of every stack file; a cloud's own settings extend them, and say which `cloud` they are for."""
 
-    cloud: Cloud = Field(description="where it runs", examples=["existing"])
     runtime: Literal["kubernetes"] = Field(
         default="kubernetes", description="what runs the pods", examples=["kubernetes"]
     )
@@ -307,12 +314,27 @@ class StackSettings(Block):
         return False
 
     @property
+    def buys_capacity(self) -> bool:
+        """Whether this stack buys capacity and makes nothing else."""
+        return False
+
+    @property
+    def platform_usd_hour(self) -> float:
+        """USD an hour for what runs beside the GPU nodes."""
+        return 0.0
+
+    @property
     def storage_usd_month(self) -> float:
         """USD a month for a bucket that this stack makes; 0 when it makes none."""
         return 0.0
 
     def faults(self) -> list[Fault]:
         """Return what is wrong between the keys of this cloud alone."""
+        return []
+
+    def plan_faults(self, plan: "Plan") -> list[Fault]:
+        """Return what is wrong between the keys of this cloud and a plan that fits."""
+        del plan
         return []
 
     @property

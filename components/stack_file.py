@@ -11,17 +11,18 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from components.aws.settings import AwsSettings
 from components.existing.settings import ExistingSettings
 from components.faults import Fault, Faulty, nearest
 from components.overrides import engine_faults, override_faults
 from components.plan.planner import Plan, chosen_machine, make_plan
 from components.settings import Cloud, StackSettings
 
-CLOUDS: Final[Mapping[str, type[StackSettings]]] = {"existing": ExistingSettings}
-"""The settings of each cloud; the order is that of the README."""
+Settings = ExistingSettings | AwsSettings
+"""What `load` returns."""
 
-Settings = ExistingSettings
-"""A union over the clouds: what `load` returns."""
+CLOUDS: Final[Mapping[str, type[Settings]]] = {"existing": ExistingSettings, "aws": AwsSettings}
+"""The settings of each cloud; the order is that of the README."""
 
 _PLAN_KEYS: Final = frozenset({"cloud", "machine", "replicas", "topology"})
 """Keys that the plan's arithmetic stands on; with a fault in one its faults would mislead."""
@@ -45,7 +46,7 @@ def load(values: Mapping[str, object]) -> tuple[Settings, Plan]:
         if not _PLAN_KEYS & bad:
             plan, plan_faults = make_plan(settings)
             found += plan_faults
-            found += engine_faults(plan, settings.serving) if plan is not None else []
+            found += [*engine_faults(plan, settings.serving), *settings.plan_faults(plan)] if plan is not None else []
         elif "machine" not in bad:
             found += chosen_machine(settings)[1]
     if found or settings is None or plan is None:
@@ -60,10 +61,10 @@ def read(values: Mapping[str, object]) -> tuple[Settings | None, list[Fault]]:
     """
     model = CLOUDS.get(str(values.get("cloud")), ExistingSettings)
     found: list[Fault] = []
-    data: dict[str, object] = _copy(values)
+    data = _given(model, values)
     for _ in range(len(get_args(Cloud)) + 4):
         try:
-            return _validated(model, data), found
+            return model.model_validate(data), found
         except ValidationError as error:
             for detail in error.errors(include_input=True, include_url=False):
                 found.append(_fault(model, detail))
@@ -71,10 +72,16 @@ def read(values: Mapping[str, object]) -> tuple[Settings | None, list[Fault]]:
     return None, found
 
 
-def _validated(model: type[StackSettings], data: dict[str, object]) -> Settings:
-    settings = model.model_validate(data)
-    assert isinstance(settings, ExistingSettings)  # noqa: S101 - narrows the union that CLOUDS spans
-    return settings
+def _given(model: type[StackSettings], values: Mapping[str, object]) -> dict[str, object]:
+    """Return a copy without the keys that Pulumi.yaml declares and the person left empty: the models' defaults hold.
+
+    A required key stays, so that its fault comes out, and so does any key that was filled, so that one of another
+    cloud is a fault.
+    """
+    required = {field.alias or name for name, field in model.model_fields.items() if field.is_required()}
+    declared = {field.alias or name for each in CLOUDS.values() for name, field in each.model_fields.items()}
+    optional = declared - required
+    return {key: value for key, value in _copy(values).items() if not (key in optional and value in ("", {}))}
 
 
 def _cross_faults(settings: Settings) -> list[Fault]:
@@ -134,13 +141,14 @@ def _exposure_faults(settings: Settings) -> list[Fault]:
                 instead="[203.0.113.0/24]",
             )
         )
-    if exposure.certificate_secret is None:
+    key, certificate = exposure.certificate
+    if certificate is None:
         found.append(
             Fault(
-                key="exposure.certificateSecret",
+                key=f"exposure.{key}",
                 given=None,
                 allowed="a public API speaks TLS",
-                instead="the name of a kubernetes.io/tls Secret in the namespace",
+                instead=_example(_field(type(exposure), [key])[1]),
             )
         )
     return found

@@ -10,9 +10,9 @@ from components.stack_file import Settings, load
 PROJECT = Path(__file__).resolve().parent.parent
 
 
-def values(**changes: object) -> dict[str, object]:
-    """Return the values of `Pulumi.existing.yaml`; a change of an object is merged into it."""
-    config = yaml.safe_load((PROJECT / "Pulumi.existing.yaml").read_text())["config"]
+def values(stack: str = "existing", /, **changes: object) -> dict[str, object]:
+    """Return the values of a committed stack file; a change of an object is merged into it."""
+    config = yaml.safe_load((PROJECT / f"Pulumi.{stack}.yaml").read_text())["config"]
     found = {key.removeprefix("kimi-k3:"): value for key, value in config.items() if key.startswith("kimi-k3:")}
     for key, change in changes.items():
         old = found.get(key)

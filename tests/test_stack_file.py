@@ -220,7 +220,7 @@ def test_the_project_file_declares_every_key_with_its_default() -> None:
         if field.is_required():
             assert entry["default"] == empty[entry.get("type", "string")], key
         elif entry.get("type") in ("integer", "boolean", "string"):
-            assert entry["default"] == field.default, key
+            assert entry["default"] == ("" if field.default is None else field.default), key
         else:
             # An empty object is the model's own default, and so is the word auto.
             assert entry["default"] in ({}, "auto"), key

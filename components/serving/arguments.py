@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal
 
-from components.inference_cluster import Weights
+from components.inference_cluster import API_PORT, Weights
 from components.overrides import flag_names
 from components.plan.memory import SHARD_GB
 from components.plan.planner import Plan
@@ -18,7 +18,6 @@ from components.settings import Serving
 Role = Literal["leader", "worker"]
 """The leader is rank 0 and has the API; workers are the other nodes' pods."""
 
-API_PORT: Final = 8000
 MASTER_PORT: Final = 29501
 """Rank 0's rendezvous: every other rank connects to it, and it listens as long as rank 0 lives."""
 DISTRIBUTED_TIMEOUT_SECONDS: Final = 7200

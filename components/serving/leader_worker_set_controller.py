@@ -1,16 +1,18 @@
 """The controller that runs LeaderWorkerSets, by its own chart."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from components.chart import Chart, release
 from components.settings import Mirror
 
 CHART_VERSION: Final = "0.9.0"
 """The version that the control-plane tests run; kubernetes-sigs/lws release v0.9.0."""
-CHARTS: Final = "oci://registry.k8s.io/lws/charts"
+CHART: Final = Chart(name="lws", version=CHART_VERSION, repository="oci://registry.k8s.io/lws/charts")
 NAMESPACE: Final = "lws-system"
 _IMAGE: Final = "registry.k8s.io/lws/lws"
 
@@ -22,11 +24,8 @@ class LeaderWorkerSetControllerArgs:
     provider: kubernetes.Provider
     mirror: Mirror
     """Where chart and image come from on a closed network."""
-
-
-def chart(mirror: Mirror) -> str:
-    """Return the chart's reference: its registry, or a folder or registry of the person's."""
-    return f"{(mirror.charts or CHARTS).rstrip('/')}/lws"
+    after: Sequence[pulumi.Resource] = ()
+    """What it needs to run."""
 
 
 def values(mirror: Mirror) -> dict[str, object]:
@@ -46,23 +45,19 @@ class LeaderWorkerSetController(pulumi.ComponentResource):
     def __init__(
         self, name: str, args: LeaderWorkerSetControllerArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
-        props = {"chart": chart(args.mirror), "version": CHART_VERSION}
+        props = {"chart": CHART.reference(args.mirror), "version": CHART_VERSION}
         super().__init__("kimi:serving:LeaderWorkerSetController", name, props, opts)
-        child = pulumi.ResourceOptions(parent=self, provider=args.provider)
+        child = pulumi.ResourceOptions(parent=self, provider=args.provider, depends_on=list(args.after))
         # Ours, not Helm's createNamespace, which is never deleted.
         namespace = kubernetes.core.v1.Namespace(
             f"{name}-namespace", metadata=kubernetes.meta.v1.ObjectMetaArgs(name=NAMESPACE), opts=child
         )
-        self.release = kubernetes.helm.v3.Release(
+        self.release = release(
             f"{name}-release",
-            name="lws",
-            chart=chart(args.mirror),
-            version=CHART_VERSION,
+            CHART,
+            args.mirror,
             namespace=namespace.metadata.name,
             values=values(args.mirror),
-            # The webhooks must answer before the first LeaderWorkerSet is sent; Helm waits for the Deployment.
-            skip_await=False,
-            timeout=600,
             opts=child,
         )
         self.register_outputs({"namespace": NAMESPACE})

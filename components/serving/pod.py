@@ -7,9 +7,9 @@ from typing import Final
 import pulumi
 
 from components import labels
-from components.inference_cluster import InferenceCluster, Manifest
+from components.inference_cluster import API_PORT, InferenceCluster, Manifest
 from components.plan.planner import CACHE_GIB, Plan
-from components.serving.arguments import API_PORT, MASTER_PORT, TLS_FOLDER, Role, arguments
+from components.serving.arguments import MASTER_PORT, TLS_FOLDER, Role, arguments
 from components.serving.environment import CACHE_FOLDER, environment, variables
 from components.settings import Exposure, Mirror, Serving
 

@@ -1,19 +1,21 @@
 """The way in: a Service that selects leaders only, and the policies that say who may come."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, Literal
 
 import pulumi_kubernetes as kubernetes
 
 from components import labels
-from components.inference_cluster import LoadBalancer
-from components.serving.arguments import API_PORT
+from components.inference_cluster import API_PORT, LoadBalancer, Route
 from components.settings import Exposure, Serving
 
 NetworkPolicySpec = kubernetes.networking.v1.NetworkPolicySpecArgs
 
 PRIVATE_RANGES: Final = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16")
 """RFC 1918: who may call an internal load balancer when no range is given."""
+PUBLIC_PATHS: Final = {"/v1": "Prefix", "/health": "Exact"}
+"""What a public route forwards; /invocations, /tokenize and /metrics answer without a key."""
+WayIn = Literal["none", "load balancer", "route"]
 _NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 
 
@@ -34,14 +36,22 @@ def allowed_ranges(exposure: Exposure) -> Sequence[str]:
     return PRIVATE_RANGES
 
 
+def way_in(exposure: Exposure, cloud: LoadBalancer) -> WayIn:
+    """Return what callers outside the cluster come through."""
+    if exposure.mode == "none":
+        return "none"
+    return "route" if exposure.mode == "public" and cloud.route is not None else "load balancer"
+
+
 def service_annotations(exposure: Exposure, cloud: LoadBalancer) -> dict[str, str]:
     """Return the Service's annotations: the cloud's for its load balancer, then the person's."""
-    return {} if exposure.mode == "none" else {**cloud.annotations, **exposure.annotations}
+    exposed = way_in(exposure, cloud) == "load balancer"
+    return {**cloud.annotations, **exposure.annotations} if exposed else {}
 
 
 def service_spec(name: str, exposure: Exposure, cloud: LoadBalancer) -> kubernetes.core.v1.ServiceSpecArgs:
     """Return the spec of the Service of the leaders."""
-    exposed = exposure.mode != "none"
+    exposed = way_in(exposure, cloud) == "load balancer"
     return kubernetes.core.v1.ServiceSpecArgs(
         type="LoadBalancer" if exposed else "ClusterIP",
         selector=leader_selector(name),
@@ -52,6 +62,27 @@ def service_spec(name: str, exposure: Exposure, cloud: LoadBalancer) -> kubernet
         load_balancer_source_ranges=list(allowed_ranges(exposure)) if exposed else None,
         # Local keeps the caller's address, without which neither these ranges nor the policy below can match.
         external_traffic_policy="Local" if exposed else None,
+    )
+
+
+def ingress_spec(service: str, route: Route) -> kubernetes.networking.v1.IngressSpecArgs:
+    """Return the public route: the API and its health, and nothing that the engine answers without a key.
+
+    Args:
+        service: Name of the leaders' Service.
+        route: The cloud's controller.
+    """
+    port = kubernetes.networking.v1.ServiceBackendPortArgs(number=API_PORT)
+    backend = kubernetes.networking.v1.IngressServiceBackendArgs(name=service, port=port)
+    paths = [
+        kubernetes.networking.v1.HTTPIngressPathArgs(
+            path=path, path_type=kind, backend=kubernetes.networking.v1.IngressBackendArgs(service=backend)
+        )
+        for path, kind in PUBLIC_PATHS.items()
+    ]
+    http = kubernetes.networking.v1.HTTPIngressRuleValueArgs(paths=paths)
+    return kubernetes.networking.v1.IngressSpecArgs(
+        ingress_class_name=route.ingress_class, rules=[kubernetes.networking.v1.IngressRuleArgs(http=http)]
     )
 
 
@@ -66,12 +97,14 @@ def group_policy_spec(name: str) -> NetworkPolicySpec:
     )
 
 
-def api_policy_spec(name: str, exposure: Exposure, serving: Serving) -> NetworkPolicySpec:
+def api_policy_spec(name: str, exposure: Exposure, cloud: LoadBalancer, serving: Serving) -> NetworkPolicySpec:
     """Return the policy of the API: pods of the cluster while it isn't exposed, else the allowed ranges alone.
 
-    With metrics on, the monitoring namespace may reach the same port, which also serves /metrics.
+    A load balancer that speaks for its callers comes from addresses of its own, and keeps the ranges itself. With
+    metrics on, the monitoring namespace may reach the same port, which also serves /metrics.
     """
-    callers = [_range(cidr) for cidr in allowed_ranges(exposure)]
+    spoken_for = exposure.mode != "none" and cloud.sources
+    callers = [_range(cidr) for cidr in (cloud.sources if spoken_for else allowed_ranges(exposure))]
     if exposure.mode == "none":
         callers.append(_namespaces({}))
     rules = [_to_api(callers)]

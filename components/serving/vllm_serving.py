@@ -12,11 +12,10 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components import labels, naming
-from components.inference_cluster import InferenceCluster
+from components.inference_cluster import API_PORT, InferenceCluster
 from components.plan.planner import Plan
 from components.pod_watch import Watched, watch_while_waiting
 from components.serving import service, workload
-from components.serving.arguments import API_PORT
 from components.serving.leader_worker_set_controller import (
     LeaderWorkerSetController,
     LeaderWorkerSetControllerArgs,
@@ -72,7 +71,7 @@ class VllmServing(pulumi.ComponentResource):
             )
             for purpose, spec in {
                 "group": service.group_policy_spec(group),
-                "api": service.api_policy_spec(group, args.exposure, args.serving),
+                "api": service.api_policy_spec(group, args.exposure, cluster.load_balancer, args.serving),
             }.items()
         ]
         inputs = PodInputs(
@@ -96,13 +95,18 @@ class VllmServing(pulumi.ComponentResource):
             spec=service.service_spec(group, args.exposure, cluster.load_balancer),
             opts=pulumi.ResourceOptions.merge(child, _after([self.workload])),
         )
-        self.endpoint = _endpoint(api, args.exposure)
+        self.endpoint = _endpoint(api, _route(name, args, group, api, child), args.exposure)
         self.register_outputs({"endpoint": self.endpoint})
 
 
-def await_annotations(serving: Serving, replicas: int) -> Mapping[str, str]:
+def _waits(args: VllmServingArgs) -> bool:
+    """Whether `up` waits for the model: not for nodes that come days later."""
+    return args.serving.wait and args.cluster.starts_at is None
+
+
+def await_annotations(serving: Serving, replicas: int, *, wait: bool) -> Mapping[str, str]:
     """Return how `pulumi up` waits for the groups: until all are up to date and ready, or not at all."""
-    if not serving.wait:
+    if not wait:
         return _SKIP_AWAIT
     conditions = [f"jsonpath={{.status.updatedReplicas}}={replicas}", f"jsonpath={{.status.readyReplicas}}={replicas}"]
     return {
@@ -114,7 +118,7 @@ def await_annotations(serving: Serving, replicas: int) -> Mapping[str, str]:
 def _service_annotations(args: VllmServingArgs) -> Mapping[str, str]:
     found = service.service_annotations(args.exposure, args.cluster.load_balancer)
     # Without ready leaders the Service has no endpoint to wait for.
-    return found if args.serving.wait else {**found, **_SKIP_AWAIT}
+    return found if _waits(args) else {**found, **_SKIP_AWAIT}
 
 
 def _props(args: VllmServingArgs) -> dict[str, object]:
@@ -178,7 +182,9 @@ def _digest(key: str) -> str:
 def _controller(name: str, args: VllmServingArgs, parent: pulumi.Resource) -> list[pulumi.Resource]:
     if args.cluster.controller_present:
         return []
-    controller = LeaderWorkerSetControllerArgs(provider=args.cluster.access.provider, mirror=args.mirror)
+    controller = LeaderWorkerSetControllerArgs(
+        provider=args.cluster.access.provider, mirror=args.mirror, after=args.cluster.controllers_after
+    )
     return [LeaderWorkerSetController(f"{name}-lws", controller, pulumi.ResourceOptions(parent=parent))]
 
 
@@ -210,18 +216,37 @@ def _leader_worker_set(
         pods=args.plan.gpu_nodes,
         budget_seconds=minutes * 60,
     )
-    hooks = watch_while_waiting(name, watched) if args.serving.wait else None
+    hooks = watch_while_waiting(name, watched) if _waits(args) else None
     return kubernetes.apiextensions.CustomResource(
         f"{name}-group",
         api_version=workload.API_VERSION,
         kind="LeaderWorkerSet",
-        metadata=_metadata(args, inputs.name, await_annotations(args.serving, args.plan.replicas)),
+        metadata=_metadata(args, inputs.name, await_annotations(args.serving, args.plan.replicas, wait=_waits(args))),
         spec=workload.leader_worker_set_spec(inputs),
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(custom_timeouts=timeouts, hooks=hooks)),
     )
 
 
-def _endpoint(api: kubernetes.core.v1.Service, exposure: Exposure) -> pulumi.Output[str]:
+def _route(
+    name: str, args: VllmServingArgs, group: str, api: kubernetes.core.v1.Service, opts: pulumi.ResourceOptions
+) -> kubernetes.networking.v1.Ingress | None:
+    """Make the public route, where the cloud has one: it goes before the Service that it forwards to."""
+    balancer = args.cluster.load_balancer
+    if balancer.route is None or service.way_in(args.exposure, balancer) != "route":
+        return None
+    return kubernetes.networking.v1.Ingress(
+        f"{name}-route",
+        metadata=_metadata(args, f"{group}-route", {**balancer.route.annotations, **args.exposure.annotations}),
+        spec=service.ingress_spec(f"{group}-api", balancer.route),
+        opts=pulumi.ResourceOptions.merge(opts, _after([api])),
+    )
+
+
+def _endpoint(
+    api: kubernetes.core.v1.Service, route: kubernetes.networking.v1.Ingress | None, exposure: Exposure
+) -> pulumi.Output[str]:
+    if route is not None:
+        return pulumi.Output.concat("https://", route.status.apply(_address), "/v1")
     scheme = "https" if exposure.certificate_secret else "http"
     if exposure.mode == "none":
         host = pulumi.Output.concat(api.metadata.name, ".", api.metadata.namespace, ".svc")
@@ -230,7 +255,9 @@ def _endpoint(api: kubernetes.core.v1.Service, exposure: Exposure) -> pulumi.Out
     return pulumi.Output.concat(scheme, "://", host, f":{API_PORT}/v1")
 
 
-def _address(status: kubernetes.core.v1.outputs.ServiceStatus | None) -> str:
+def _address(
+    status: kubernetes.core.v1.outputs.ServiceStatus | kubernetes.networking.v1.outputs.IngressStatus | None,
+) -> str:
     balancer = status.load_balancer if status else None
     first = balancer.ingress[0] if balancer and balancer.ingress else None
     return (first.ip or first.hostname or _PENDING) if first else _PENDING
