@@ -60,6 +60,8 @@ def cost_rows(cost: Cost) -> list[tuple[str, str]]:
         rows += [("per hour", _usd(cost.hourly)), ("per month", _usd(cost.monthly))]
         if cost.machine is not None:
             rows.append(("price from", f"{cost.machine.source} {cost.machine.checked}".strip()))
+    if cost.platform_per_hour or cost.storage_per_month:
+        rows.append(("beside GPUs", _beside(cost)))
     if cost.nodes and cost.break_even_tokens is not None:
         low, high = cost.break_even_tokens
         tokens = f"{low / 1e9:.1f} to {high / 1e9:.1f} billion tokens a month"
@@ -89,6 +91,12 @@ def _nodes(count: int) -> str:
 def _usd(amounts: tuple[float, float]) -> str:
     low, high = amounts
     return f"{low:,.2f} USD" if low == high else f"{low:,.2f} to {high:,.2f} USD"
+
+
+def _beside(cost: Cost) -> str:
+    found = [f"{cost.platform_per_hour:,.2f} USD an hour for the cluster"] if cost.platform_per_hour else []
+    found += [f"{cost.storage_per_month:,.0f} USD a month for the bucket"] if cost.storage_per_month else []
+    return ", ".join(found)
 
 
 def _lasting(what: str, usd_per_month: float | None) -> str:

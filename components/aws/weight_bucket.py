@@ -18,6 +18,7 @@ from components.weights import delivery
 from components.weights.bucket_fill import BucketFill, BucketFillArgs, program_files
 from components.weights.delivery import NodeCopy
 from components.weights.folders import BucketFolders, own_bucket
+from components.weights.kept_bucket import told_if_taken
 from components.weights.sync_job import CopyPods
 
 READER: Final = "kimi-k3"
@@ -89,7 +90,14 @@ class WeightBucket(pulumi.ComponentResource):
         # What a kept bucket is protected by is kept with it.
         child = pulumi.ResourceOptions(parent=self, retain_on_delete=args.weights.keep)
         # In the state from the start: `destroy` doesn't run the program, so it could not be told later.
-        bucket = aws.s3.Bucket(f"{name}-bucket", bucket=args.bucket, force_destroy=not args.weights.keep, opts=child)
+        bucket = aws.s3.Bucket(
+            f"{name}-bucket",
+            bucket=args.bucket,
+            force_destroy=not args.weights.keep,
+            opts=pulumi.ResourceOptions.merge(
+                child, pulumi.ResourceOptions(hooks=told_if_taken(f"{name}-bucket", args.bucket))
+            ),
+        )
         closed = aws.s3.BucketPublicAccessBlock(
             f"{name}-closed",
             bucket=bucket.id,

@@ -48,6 +48,8 @@ class Cost:
     machine: PriceRange | None
     """One node an hour; None when there is no price."""
     storage_per_month: float
+    platform_per_hour: float
+    """What runs beside the GPU nodes: control plane, CPU nodes, gateways."""
     api: ApiPrices
     after_destroy: tuple[Lasting, ...]
 
@@ -60,11 +62,11 @@ class Cost:
 
     @property
     def monthly(self) -> tuple[float, float] | None:
-        """USD a month of GPU nodes and storage, running around the clock."""
+        """USD a month of GPU nodes, platform and storage, running around the clock."""
         if self.hourly is None:
             return None
-        low, high = self.hourly
-        return low * HOURS_PER_MONTH + self.storage_per_month, high * HOURS_PER_MONTH + self.storage_per_month
+        low, high = ((gpus + self.platform_per_hour) * HOURS_PER_MONTH + self.storage_per_month for gpus in self.hourly)
+        return low, high
 
     @property
     def break_even_tokens(self) -> tuple[float, float] | None:
@@ -82,6 +84,7 @@ def cost(
     *,
     hourly: PriceRange | None,
     storage_usd_month: float,
+    platform_usd_hour: float = 0.0,
     api: ApiPrices,
     after_destroy: Sequence[Lasting] = (),
 ) -> Cost:
@@ -92,6 +95,7 @@ def cost(
         nodes: GPU nodes that bill; 0 while the stack is parked.
         hourly: A price of the person's own for one machine.
         storage_usd_month: USD a month for the weights' bucket, 0 when it isn't ours.
+        platform_usd_hour: USD an hour for what this stack runs beside the GPU nodes.
         api: The official API's prices and the mix of tokens.
         after_destroy: What goes on billing after `pulumi destroy`.
     """
@@ -99,6 +103,7 @@ def cost(
         nodes=nodes,
         machine=hourly or machine.price,
         storage_per_month=storage_usd_month,
+        platform_per_hour=platform_usd_hour,
         api=api,
         after_destroy=tuple(after_destroy),
     )

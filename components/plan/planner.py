@@ -276,6 +276,7 @@ def _cost(settings: StackSettings, machine: Machine, layout: Layout) -> Cost:
         settings.served_replicas * layout.nodes,
         hourly=own,
         storage_usd_month=settings.storage_usd_month,
+        platform_usd_hour=settings.platform_usd_hour,
         api=ApiPrices(
             input=prices.api_input,
             cached_input=prices.api_cached_input,

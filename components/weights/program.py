@@ -17,7 +17,9 @@ from components.settings import Mirror
 IMAGE: Final = "python:3.12.11-slim-bookworm"
 """A public image with Python and pip; the libraries' wheels are for this Python."""
 _FOLDER: Final = Path(__file__).parent
-_NOT_IN_THE_POD: Final = frozenset({"bucket_fill.py", "delivery.py", "folders.py", "program.py", "sync_job.py"})
+_NOT_IN_THE_POD: Final = frozenset(
+    {"bucket_fill.py", "delivery.py", "folders.py", "kept_bucket.py", "program.py", "sync_job.py"}
+)
 _CODE: Final = "/program"
 _SITE: Final = "/work/site"
 _VOLUME: Final = "weights-program"

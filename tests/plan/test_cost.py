@@ -48,3 +48,10 @@ def test_no_price_is_no_number() -> None:
     found = cost(CATALOGUE["8xB200"], 2, hourly=None, storage_usd_month=0.0, api=_api(0.0))
     assert found.hourly is None
     assert found.break_even_tokens is None
+
+
+def test_a_month_holds_the_platform_and_the_bucket_too() -> None:
+    own = PriceRange(low=10.0, high=20.0, source="x", checked="")
+    found = cost(CATALOGUE["8xB300"], 1, hourly=own, storage_usd_month=36.0, platform_usd_hour=1.0, api=_api(0.0))
+    # 11 and 21 USD for 730 hours, and the bucket.
+    assert found.monthly == (8_066.0, 15_366.0)
