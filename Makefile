@@ -1,6 +1,6 @@
 # Each target sets up what it needs and is quick the second time.
 .DEFAULT_GOAL := help
-.PHONY: help setup preview rehearse test e2e bench lint format lock clean
+.PHONY: help setup preview compare rehearse test e2e bench bench-weights lint format lock clean
 
 PYTHON ?= python3.11
 STACK ?= existing
@@ -9,9 +9,12 @@ RUN := .venv/bin/python
 # Says on stderr what it builds while it takes long.
 TOOL := $(RUN) -m toolchain
 SETUP := .venv/.requirements-installed
+# Public tools to measure against; their packages have needs that ours don't share.
+BENCH := .tools/bench-venv
+WALLS ?= print
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(SETUP) ## install the Python packages into .venv and get the Pulumi CLI
 	@$(TOOL) pulumi
@@ -25,6 +28,9 @@ $(SETUP): requirements.txt
 preview: $(SETUP) ## STACK=existing: check the stack file and show what `pulumi up` would do
 	@$(TOOL) pulumi > /dev/null
 	@$(RUN) -m toolchain.preview $(STACK)
+
+compare: $(SETUP) ## all stacks side by side: machines, fit, cost, first token
+	@$(RUN) -m checks.compare
 
 rehearse: $(SETUP) ## STACK=existing [DEPTH=light|full]: preview, up and destroy without any account
 	@$(TOOL) pulumi > /dev/null
@@ -50,6 +56,16 @@ bench: $(SETUP) ## time and memory of a preview against a bare program of the sa
 	@$(TOOL) pulumi > /dev/null
 	@$(RUN) -m benchmarks.preview
 
+bench-weights: $(SETUP) $(BENCH)/.requirements-installed ## [WALLS=print|gate]: the weights' copy against public tools, in about 8 minutes
+	@$(TOOL) object-store > /dev/null
+	@$(RUN) -m benchmarks.weights --walls $(WALLS)
+
+$(BENCH)/.requirements-installed: benchmarks/requirements.txt | $(SETUP)
+	@echo "Installing the public tools into $(BENCH) (about a minute the first time) ..."
+	@test -x $(BENCH)/bin/python || $(RUN) -m venv $(BENCH)
+	@$(BENCH)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
 lint: $(SETUP) ## ruff and pyright
 	@.venv/bin/ruff check .
 	@.venv/bin/ruff format --check .
@@ -59,9 +75,12 @@ format: $(SETUP) ## let ruff format and fix
 	@.venv/bin/ruff format .
 	@.venv/bin/ruff check --fix .
 
-lock: ## compile requirements.txt from pyproject.toml; needs uv
-	uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --all-extras --group dev \
-	  --custom-compile-command "make lock" pyproject.toml -o requirements.txt
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --custom-compile-command "make lock"
+
+lock: ## compile requirements.txt and the benchmark's; needs uv
+	$(LOCK) --all-extras --group dev pyproject.toml -o requirements.txt
+	$(LOCK) benchmarks/requirements.in -o benchmarks/requirements.txt
 
 clean: ## remove what was installed, built and rehearsed
 	rm -rf .venv .tools .rehearsal .pytest_cache .ruff_cache .hypothesis

@@ -1,1 +1,1 @@
-"""Measurements of the program, to be read by people: a benchmark reports figures and gates nothing."""
+"""Measurements of the program, of what a preview costs and of how the weights are copied."""

@@ -22,9 +22,14 @@ class Comparison:
     @property
     def ratio(self) -> float | None:
         """Our median over the bare one; None where there is nothing to compare."""
-        if not self.bare or not self.ours or not statistics.median(self.bare):
-            return None
-        return statistics.median(self.ours) / statistics.median(self.bare)
+        return ratio(self.ours, self.bare)
+
+
+def ratio(ours: Sequence[float], theirs: Sequence[float]) -> float | None:
+    """Return the ratio of two medians; None where there is nothing to compare."""
+    if not theirs or not ours or not statistics.median(theirs):
+        return None
+    return statistics.median(ours) / statistics.median(theirs)
 
 
 def spread(values: Sequence[float]) -> tuple[float, float, float] | None:
@@ -38,8 +43,12 @@ def table(comparisons: Sequence[Comparison]) -> list[str]:
         ["", "", "bare", "", "", "ours", "", "ratio of"],
         ["", "min", "median", "max", "min", "median", "max", "medians"],
     ]
-    rows = heads + [_row(comparison) for comparison in comparisons]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(heads[0]))]
+    return aligned(heads + [_row(comparison) for comparison in comparisons])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows as lines: the first column to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return [_aligned(row, widths) for row in rows]
 
 
@@ -56,13 +65,14 @@ def _row(comparison: Comparison) -> list[str]:
     ratio = comparison.ratio
     return [
         comparison.title,
-        *_cells(comparison.bare, comparison.decimals),
-        *_cells(comparison.ours, comparison.decimals),
+        *cells(comparison.bare, comparison.decimals),
+        *cells(comparison.ours, comparison.decimals),
         _ABSENT if ratio is None else f"{ratio:.2f}",
     ]
 
 
-def _cells(values: Sequence[float], decimals: int) -> list[str]:
+def cells(values: Sequence[float], decimals: int) -> list[str]:
+    """Return least, median and greatest value as text."""
     found = spread(values)
     return [_ABSENT] * 3 if found is None else [f"{value:,.{decimals}f}" for value in found]
 

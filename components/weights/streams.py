@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 STREAM_MB_PER_SECOND: Final = 90
-"""Of one GET stream, decimal MB: 85 to 90 is what S3 gives one connection (facts/performance.md section 2)."""
+"""Of one GET stream, decimal MB: 85 to 90 is what S3 gives one connection (AWS's own performance guidelines)."""
 SPARE: Final = 0.10
 """More streams than the link needs: while one is silent until it is abandoned, another fills its place."""
 STREAMS_PER_CORE: Final = 8
