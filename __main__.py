@@ -29,6 +29,22 @@ match settings.cloud:
         from components.aws.inference_cluster import inference_cluster
 
         cluster = inference_cluster(settings, secrets, plan)
+    case "azure":
+        from components.azure.inference_cluster import inference_cluster
+
+        cluster = inference_cluster(settings, secrets, plan)
+    case "gcp" if settings.buys_capacity:
+        from components.gcp.capacity_purchase import capacity_purchase
+
+        outputs |= capacity_purchase(settings, plan)
+    case "gcp":
+        from components.gcp.inference_cluster import inference_cluster
+
+        cluster = inference_cluster(settings, secrets, plan)
+    case "alicloud":
+        from components.alicloud.inference_cluster import inference_cluster
+
+        cluster = inference_cluster(settings, secrets, plan)
     case other:
         assert_never(other)
 

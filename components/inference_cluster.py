@@ -11,11 +11,27 @@ from typing import Final
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from components import labels
+
 API_PORT: Final = 8000
 """The leaders' port: the API, /health and /metrics."""
 
 Manifest = Mapping[str, object]
 """A piece of a Kubernetes manifest; its leaves may be Inputs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelCache:
+    """Where compiled kernels outlive their node: a bucket that only this stack's identities write."""
+
+    url: str
+    """Folder in the bucket."""
+    environment: Sequence[Manifest]
+    """What the bucket is reached with."""
+    config_map: str
+    """Name of the ConfigMap with the program, see `components/weights/program.py`."""
+    image: str | None
+    """An image that has the program's libraries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +51,8 @@ class Weights:
     """What brings the weights onto the node before the engine starts."""
     environment: Sequence[Manifest] = ()
     """Variables that the loader needs: endpoint, region, credentials by reference."""
+    kernel_cache: KernelCache | None = None
+    """None: every fresh pod compiles its kernels."""
 
     @property
     def streamed(self) -> bool:
@@ -49,6 +67,8 @@ class Placement:
     node_selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: Sequence[Manifest] = ()
     node_affinity: Manifest | None = None
+    nvlink_domain: str = labels.NVLINK_CLIQUE
+    """Node label that is equal within one NVLink domain."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +83,10 @@ class PodNeeds:
     environment: Sequence[Manifest] = ()
     resources: Mapping[str, str] = field(default_factory=dict)
     """Further extended resources a pod, such as RDMA interfaces."""
+    claims: Mapping[str, str] = field(default_factory=dict)
+    """ResourceClaimTemplate by name of the claim: devices that dynamic resource allocation hands out."""
+    host_folders: Mapping[str, str] = field(default_factory=dict)
+    """Folder of the node by where the engine sees it, such as a driver's libraries; a pod waits until it is there."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,10 +102,12 @@ class Route:
 class LoadBalancer:
     """How this cloud's load balancer is asked for."""
 
-    annotations: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
     load_balancer_class: str | None = None
     sources: Sequence[str] = ()
     """CIDR ranges that its connections to the pods come from; none: the callers' own."""
+    tls: bool = False
+    """Whether it ends TLS for a public exposure, on the API's port."""
     route: Route | None = None
     """For a public exposure: the engine answers /invocations and /tokenize without a key (vllm-project/vllm #58144)."""
 

@@ -33,6 +33,18 @@ def fit(name: str, limit: int) -> str:
     return f"{clean[: limit - _HASH_LENGTH - 1].rstrip('-')}-{digest}"
 
 
+def letters_and_digits(name: str, limit: int) -> str:
+    """Return `name` as lower-case letters and digits alone, which is all that some stores take; unique for its input.
+
+    Args:
+        name: Any text; what isn't a letter or digit is left out.
+        limit: The longest result in characters; at least 10.
+    """
+    clean = re.sub(r"[^a-z0-9]+", "", name.lower())
+    digest = hashlib.sha256(name.encode()).hexdigest()[:_HASH_LENGTH]
+    return clean[: limit - _HASH_LENGTH] + digest
+
+
 def leader_worker_set_name(name: str, replicas: int) -> str:
     """Return a name that LeaderWorkerSet can derive its own names from.
 

@@ -13,7 +13,7 @@ def service_account(
     access: ClusterAccess,
     labels: Mapping[str, str],
     opts: pulumi.ResourceOptions,
-    annotations: Mapping[str, str] | None = None,
+    annotations: Mapping[str, pulumi.Input[str]] | None = None,
 ) -> kubernetes.core.v1.ServiceAccount:
     """Make a service account.
 

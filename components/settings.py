@@ -15,6 +15,7 @@ from components.faults import Fault
 from components.plan import hardware
 from components.plan.cost import Lasting
 from components.plan.model import KIMI_K3
+from components.plan.timing import ColdStart
 
 if TYPE_CHECKING:
     from components.plan.planner import Plan
@@ -31,6 +32,9 @@ DnsLabel = Annotated[str, Field(pattern=_DNS_LABEL)]
 """A Kubernetes name: at most 63 lower-case letters, digits and hyphens."""
 Strings = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of strings in the file, a tuple in the program."""
+
+Cidrs = Annotated[tuple[Annotated[str, Field(pattern=_CIDR)], ...], Field(strict=False)]
+"""CIDR ranges."""
 
 
 def _word(word: str, value: object) -> BeforeValidator:
@@ -173,6 +177,9 @@ class Serving(Block):
         default=0, ge=0, description="GiB of host RAM for evicted KV cache, per GPU", examples=[64]
     )
     shared_memory_gib: int = Field(default=64, ge=16, description="GiB of /dev/shm a pod", examples=[64])
+    kernel_cache: bool = Field(
+        default=True, description="keep compiled kernels in the bucket, where it is this stack's own"
+    )
     extra_args: Strings = Field(default=(), description="arguments of `vllm serve` that win over ours")
     extra_env: dict[str, str] = Field(default={}, description="environment variables that win over ours")
     host_network: bool = Field(default=False, description="use the node's network, where RDMA needs it")
@@ -187,7 +194,9 @@ class Serving(Block):
         default="monitoring", description="where Prometheus runs", examples=["monitoring"]
     )
     wait: bool = Field(default=True, description="`pulumi up` waits until the model answers")
-    ready_timeout_minutes: int = Field(default=150, ge=1, description="how long it waits", examples=[150])
+    ready_timeout_minutes: Annotated[int | None, _word("auto", None)] = Field(
+        default=None, ge=1, description="how long it waits; auto: from the plan's forecast", examples=[150]
+    )
     rollout: Rollout = Field(default_factory=Rollout, description="how a changed group is replaced")
     shutdown: Shutdown = Field(default_factory=Shutdown, description="how a replica ends")
 
@@ -200,7 +209,7 @@ class Exposure(Block):
         description="inside the cluster, a private load balancer, or a public one",
         examples=["none"],
     )
-    allowed_ranges: Annotated[tuple[Annotated[str, Field(pattern=_CIDR)], ...], Field(strict=False)] = Field(
+    allowed_ranges: Cidrs = Field(
         default=(), description="CIDR ranges that may call the API", examples=[["10.0.0.0/8"]]
     )
     certificate_secret: DnsLabel | None = Field(
@@ -309,9 +318,14 @@ class StackSettings(Block):
         return None
 
     @property
+    def cold_start(self) -> ColdStart:
+        """What decides how long a first start takes."""
+        return ColdStart(cloud="existing", delivery="mounted", workers=0)
+
+    @property
     def weights_on_node(self) -> bool:
         """Whether each node keeps a copy of the weights on its own disk."""
-        return False
+        return self.cold_start.delivery == "nvme"
 
     @property
     def buys_capacity(self) -> bool:

@@ -11,17 +11,26 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
+from components.alicloud.settings import AlicloudSettings
 from components.aws.settings import AwsSettings
+from components.azure.settings import AzureSettings
 from components.existing.settings import ExistingSettings
 from components.faults import Fault, Faulty, nearest
+from components.gcp.settings import GcpSettings
 from components.overrides import engine_faults, override_faults
 from components.plan.planner import Plan, chosen_machine, make_plan
 from components.settings import Cloud, StackSettings
 
-Settings = ExistingSettings | AwsSettings
+Settings = ExistingSettings | AwsSettings | AzureSettings | GcpSettings | AlicloudSettings
 """What `load` returns."""
 
-CLOUDS: Final[Mapping[str, type[Settings]]] = {"existing": ExistingSettings, "aws": AwsSettings}
+CLOUDS: Final[Mapping[str, type[Settings]]] = {
+    "existing": ExistingSettings,
+    "aws": AwsSettings,
+    "azure": AzureSettings,
+    "gcp": GcpSettings,
+    "alicloud": AlicloudSettings,
+}
 """The settings of each cloud; the order is that of the README."""
 
 _PLAN_KEYS: Final = frozenset({"cloud", "machine", "replicas", "topology"})

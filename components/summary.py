@@ -21,6 +21,8 @@ def announce(plan: Plan, serving: Serving) -> None:
     """Print the plan, its cost and its warnings into the preview."""
     pulumi.info(table("Plan", plan_rows(plan)))
     pulumi.info(table("Cost", cost_rows(plan.cost)))
+    if plan.replicas:
+        pulumi.info(table("First start", timing_rows(plan)))
     for warning in (*plan.warnings, *estimate_warnings(serving)):
         pulumi.warn(warning)
 
@@ -70,6 +72,17 @@ def cost_rows(cost: Cost) -> list[tuple[str, str]]:
     return rows or [("per hour", "nothing")]
 
 
+def timing_rows(plan: Plan) -> list[tuple[str, str]]:
+    """Return the forecast of a first start as (name, value) rows; the higher figures are those of a slow one."""
+    rows = [
+        ("first token", f"{_minutes(plan.timing.first_token)} after `up`, if nothing is there yet"),
+        ("GPUs billed", f"{_minutes(plan.timing.gpus_billed)} of them{_idle(plan)}"),
+    ]
+    longest = sorted(plan.timing.phases, key=lambda phase: -phase.takes.median)[:4]
+    rows.append(("longest", ", ".join(f"{phase.name} {phase.takes.median / 60:.0f}" for phase in longest)))
+    return rows
+
+
 def table(title: str, rows: Sequence[tuple[str, str]]) -> str:
     """Return rows as aligned text below a title."""
     width = max(len(name) for name, _ in rows)
@@ -97,6 +110,19 @@ def _beside(cost: Cost) -> str:
     found = [f"{cost.platform_per_hour:,.2f} USD an hour for the cluster"] if cost.platform_per_hour else []
     found += [f"{cost.storage_per_month:,.0f} USD a month for the bucket"] if cost.storage_per_month else []
     return ", ".join(found)
+
+
+def _minutes(seconds: tuple[float, float]) -> str:
+    typical, slow = (round(value / 60) for value in seconds)
+    return f"{typical} to {slow} minutes"
+
+
+def _idle(plan: Plan) -> str:
+    """Return what the GPUs cost until the first token."""
+    if plan.cost.hourly is None:
+        return ""
+    typical, slow = (seconds / 3600 for seconds in plan.timing.gpus_billed)
+    return f", {_usd((plan.cost.hourly[0] * typical, plan.cost.hourly[1] * slow))}"
 
 
 def _lasting(what: str, usd_per_month: float | None) -> str:

@@ -30,7 +30,6 @@ class Look:
     edge: str
     ink: str = _INK
     faint: str = _FAINT
-    dashed: bool = False
 
 
 DATA: Final = Look("#e8f1fc", "#3b78bd")
@@ -86,7 +85,7 @@ def column(x: float, y: float, width: float, height: float, gap: float, look: Lo
 
 def inside(look: Look) -> Look:
     """Return the colours of a box in a frame of these colours."""
-    return replace(look, fill="#ffffff", dashed=False)
+    return replace(look, fill="#ffffff")
 
 
 # The way of the data, from the top.
@@ -97,9 +96,8 @@ PREVIEW: Final = Box(708, 24, 168, 66, ENGINE, "pulumi preview", ("prints plan a
 
 EXISTING: Final = Box(24, 134, 148, 180, CLOUD, "existing", ("a cluster you have",), holds=True)
 HERE: Final = column(36, 190, 124, 32, 7, inside(CLOUD), ("Provider", "Namespace", "WeightBucket"))
-_TO_FOLLOW: Final = replace(CLOUD, dashed=True)
-_SAME: Final = "to follow; the same pieces on each"
-CLOUDS: Final = Box(188, 134, 476, 180, _TO_FOLLOW, "aws, azure, gcp, alicloud", (_SAME,), holds=True)
+_SAME: Final = "the same pieces on each"
+CLOUDS: Final = Box(188, 134, 476, 180, CLOUD, "aws, azure, gcp, alicloud", (_SAME,), holds=True)
 FIRST: Final = row(200, 200, 138, 36, 19, inside(CLOUD), ("CapacityReservation", "Network", "Cluster"))
 DEAREST_LAST: Final = row(200, 258, 138, 36, 19, inside(CLOUD), ("WeightBucket", "SyncJob", "GpuNodePool"))
 
@@ -194,10 +192,9 @@ def _words() -> list[str]:
 
 
 def _box(box: Box) -> str:
-    dashes = ' stroke-dasharray="6 4"' if box.look.dashed else ""
     shape = (
         f'<rect x="{box.x:g}" y="{box.y:g}" width="{box.width:g}" height="{box.height:g}" rx="7"'
-        f' fill="{box.look.fill}" stroke="{box.look.edge}" stroke-width="1.3"{dashes}/>'
+        f' fill="{box.look.fill}" stroke="{box.look.edge}" stroke-width="1.3"/>'
     )
     x, y = box.middle
     first = box.y + 23 if box.holds else y + 4.5 - _LINE * len(box.lines) / 2

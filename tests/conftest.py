@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import grpc
 import pulumi
 import pytest
 import pytest_socket
+from google.protobuf import empty_pb2
 from pulumi.runtime import rpc
+from pulumi.runtime.mocks import MockMonitor
+from pulumi.runtime.proto import resource_pb2
 
 PROJECT = Path(__file__).resolve().parent.parent
 STACK = "existing"
@@ -38,6 +42,18 @@ class Registered:
     provider: str
 
 
+class Refused(grpc.RpcError):
+    """What the engine passes on when a provider refuses a look-up; any other error would end the program."""
+
+    def code(self) -> grpc.StatusCode:
+        """Return the code of whatever a provider says."""
+        return grpc.StatusCode.UNKNOWN
+
+    def details(self) -> str:
+        """Return what it says."""
+        return str(self.args[0])
+
+
 class CloudAnswers(Protocol):
     """What a cloud answers under mocks."""
 
@@ -46,7 +62,7 @@ class CloudAnswers(Protocol):
         ...
 
     def look_up(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
-        """Answer a look-up, or raise what the cloud says."""
+        """Answer a look-up, or raise `Refused` with what the cloud says."""
         ...
 
 
@@ -71,6 +87,10 @@ class Mocks(pulumi.runtime.Mocks):
     unknown: bool = False
     cloud: CloudAnswers = field(default_factory=NoCloud)
     resources: list[Registered] = field(default_factory=list)
+    requests: dict[str, resource_pb2.RegisterResourceRequest] = field(default_factory=dict)
+    """By URN."""
+    outputs: dict[str, resource_pb2.RegisterResourceOutputsRequest] = field(default_factory=dict)
+    """What components hand out, by URN."""
 
     def new_resource(self, args: pulumi.runtime.MockResourceArgs) -> tuple[str, dict[str, Any]]:
         """Record one resource."""
@@ -86,6 +106,46 @@ class Mocks(pulumi.runtime.Mocks):
     def of(self, type_: str) -> list[Registered]:
         """Return the resources of a type whose last part is given."""
         return [resource for resource in self.resources if resource.type.split(":")[-1] == type_]
+
+    def request(self, resource: Registered) -> resource_pb2.RegisterResourceRequest:
+        """Return what the engine is told of a resource: protect, retainOnDelete, ignoreChanges and the like."""
+        known = (resource.type, resource.name)
+        (found,) = [each for each in self.requests.values() if (each.type, each.name) == known]
+        return found
+
+    def before(self, resource: Registered) -> set[str]:
+        """Return the names of all that is made before a resource and deleted after it: what it stands on."""
+        found: set[str] = set()
+        rest = [self.request(resource)]
+        while rest:
+            request = rest.pop()
+            urns = {*request.dependencies, request.provider.rpartition("::")[0]} - found - {""}
+            found |= urns
+            rest += [self.requests[urn] for urn in urns]
+        return {urn.rpartition("::")[2] for urn in found}
+
+
+class Recorder(MockMonitor):
+    """Keeps the whole request of each registration; `Mocks` is told the inputs alone."""
+
+    def __init__(self, mocks: Mocks) -> None:
+        super().__init__(mocks)
+        self._requests = mocks.requests
+        self._outputs = mocks.outputs
+
+    def RegisterResource(  # noqa: N802 - gRPC's name
+        self, request: resource_pb2.RegisterResourceRequest
+    ) -> resource_pb2.RegisterResourceResponse:
+        """Record one request."""
+        self._requests[self.make_urn(request.parent, request.type, request.name)] = request
+        return super().RegisterResource(request)
+
+    def RegisterResourceOutputs(  # noqa: N802 - gRPC's name
+        self, request: resource_pb2.RegisterResourceOutputsRequest
+    ) -> empty_pb2.Empty:
+        """Record what a component hands out."""
+        self._outputs[request.urn] = request
+        return super().RegisterResourceOutputs(request)
 
 
 def run_program(
@@ -104,7 +164,7 @@ def run_program(
         cloud: What the cloud answers; none: a cluster alone.
     """
     mocks = Mocks(unknown=unknown, cloud=cloud or NoCloud())
-    pulumi.runtime.set_mocks(mocks, project="kimi-k3", stack=STACK, preview=unknown)
+    pulumi.runtime.set_mocks(mocks, project="kimi-k3", stack=STACK, preview=unknown, monitor=Recorder(mocks))
     raw = {f"kimi-k3:{key}": entry if isinstance(entry, str) else json.dumps(entry) for key, entry in values.items()}
     hidden = {f"kimi-k3:{key}": entry for key, entry in (secrets or {}).items()}
     pulumi.runtime.set_all_config({**raw, **hidden}, list(hidden))

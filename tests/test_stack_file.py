@@ -22,6 +22,7 @@ def faults(**changes: object) -> dict[str, Fault]:
 
 def test_the_committed_file_has_no_fault() -> None:
     settings, plan = load(values())
+    assert isinstance(settings, ExistingSettings)
     assert settings.cluster.context == "gpu-cluster"
     assert str(plan.layout) == "TP8 on 1 node"
 

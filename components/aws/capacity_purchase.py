@@ -116,6 +116,9 @@ async def _offered(args: CapacityBlockArgs) -> Offering:
         capacity_duration_hours=args.capacity.duration_hours or 0,
         instance_count=args.nodes,
         instance_type=args.machine,
+        # Among several offerings the look-up chooses none.
+        start_date_range=args.capacity.starts_at,
+        end_date_range=args.capacity.ends_at,
         opts=pulumi.InvokeOutputOptions(provider=args.look_ups.provider),
     ).future()
     assert found is not None  # noqa: S101 - an invoke whose arguments are all known has an answer

@@ -119,10 +119,11 @@ def reservation_faults(
         faults.append(
             _fault("replicas", nodes, f"{found.id} holds {found.count} instances, the plan has {nodes} nodes", "fewer")
         )
-    if found.state not in USABLE:
+    # A parked stack has no node to lose: it outlives its reservation until there is another one.
+    if nodes and found.state not in USABLE:
         allowed = f"is {found.state}; nodes come from one that is scheduled or active"
         faults.append(_fault("capacity.id", found.id, allowed, "another reservation"))
-    elif found.end is not None and found.end - (SCALE_DOWN if found.block else datetime.timedelta()) <= now:
+    elif nodes and found.end is not None and found.end - (SCALE_DOWN if found.block else datetime.timedelta()) <= now:
         allowed = f"ends at {found.end.isoformat()}" + (
             ", and EKS takes its nodes 40 minutes before" if found.block else ""
         )

@@ -58,7 +58,11 @@ class Cluster(pulumi.ComponentResource):
         physical = naming.fit(identity, _NAME_MAX)
         # The whole network, its gateway and its routes: nodes and controllers need it as long as they are there.
         connected = pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(depends_on=[args.network]))
-        control_plane = eks.Cluster(f"{name}-eks", cluster_args(args, physical), opts=connected)
+        # The component comes from a provider of its own, and none is taken by default (pulumi #13071).
+        own = pulumi.ResourceOptions(provider=eks.Provider(f"{name}-eks-provider", opts=child))
+        control_plane = eks.Cluster(
+            f"{name}-eks", cluster_args(args, physical), opts=pulumi.ResourceOptions.merge(connected, own)
+        )
         # EKS' own group, since the component makes none here; with groups of its own this would be one of those.
         self.security_group_id = control_plane.cluster_security_group_id
         # The name that we gave, but not before the cluster has it: whatever uses it is made after and deleted before.

@@ -113,8 +113,9 @@ def statements() -> list[Statement]:
     """Return the controller's rights: to see what there is, to make what it tags, to change what carries its tag."""
     made = {"Null": {f"aws:RequestTag/{_OURS}": "false"}}
     owned = {"Null": {f"aws:ResourceTag/{_OURS}": "false"}}
-    balancers = ["loadbalancer/net/*", "loadbalancer/app/*", "targetgroup/*"]
-    listeners = ["listener/net/*", "listener/app/*", "listener-rule/net/*", "listener-rule/app/*"]
+    retagged = {"Null": {f"aws:RequestTag/{_OURS}": "true", f"aws:ResourceTag/{_OURS}": "false"}}
+    balancers = _arns("loadbalancer/net/*", "loadbalancer/app/*", "targetgroup/*")
+    listeners = _arns("listener/net/*", "listener/app/*", "listener-rule/net/*", "listener-rule/app/*")
     return [
         {
             "Effect": "Allow",
@@ -181,10 +182,26 @@ def statements() -> list[Statement]:
             "Resource": "*",
             "Condition": owned,
         },
+        # Its own tag is what gives it power over a load balancer: it may put it on what it makes, and on nothing else.
+        {
+            "Effect": "Allow",
+            "Action": "elasticloadbalancing:AddTags",
+            "Resource": balancers,
+            "Condition": {
+                "StringEquals": {"elasticloadbalancing:CreateAction": ["CreateTargetGroup", "CreateLoadBalancer"]},
+                **made,
+            },
+        },
         {
             "Effect": "Allow",
             "Action": ["elasticloadbalancing:AddTags", "elasticloadbalancing:RemoveTags"],
-            "Resource": [f"arn:*:elasticloadbalancing:*:*:{kind}" for kind in (*balancers, *listeners)],
+            "Resource": balancers,
+            "Condition": retagged,
+        },
+        {
+            "Effect": "Allow",
+            "Action": ["elasticloadbalancing:AddTags", "elasticloadbalancing:RemoveTags"],
+            "Resource": listeners,
         },
         {"Effect": "Allow", "Action": "ec2:CreateSecurityGroup", "Resource": "*"},
         {
@@ -197,7 +214,7 @@ def statements() -> list[Statement]:
             "Effect": "Allow",
             "Action": ["ec2:CreateTags", "ec2:DeleteTags"],
             "Resource": "arn:*:ec2:*:*:security-group/*",
-            "Condition": {"Null": {f"aws:RequestTag/{_OURS}": "true", f"aws:ResourceTag/{_OURS}": "false"}},
+            "Condition": retagged,
         },
         # The pods' own security group is the cluster's, which isn't the controller's but must let its targets in.
         {
@@ -213,3 +230,7 @@ def statements() -> list[Statement]:
             "Condition": {"StringEquals": {"iam:AWSServiceName": "elasticloadbalancing.amazonaws.com"}},
         },
     ]
+
+
+def _arns(*kinds: str) -> list[str]:
+    return [f"arn:*:elasticloadbalancing:*:*:{kind}" for kind in kinds]

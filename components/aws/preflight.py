@@ -2,17 +2,19 @@
 
 import datetime
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 import pulumi
 import pulumi_aws as aws
 
 from components.aws.capacity_reservation import Reservation, look_up, reservation_faults
-from components.aws.settings import AwsSettings, Check
+from components.aws.settings import AwsSettings
 from components.faults import Fault, Faulty
 from components.plan.planner import Plan
+from components.questions import Questions
 
 _ON_DEMAND_P: Final = "L-417A185B"
 """Service quota `Running On-Demand P instances`, in vCPUs."""
@@ -40,124 +42,100 @@ def preflight(settings: AwsSettings, plan: Plan, opts: pulumi.InvokeOptions) -> 
     Raises:
         pulumi.RunError: With every fault, one line each.
     """
-    asked = _Questions(settings, plan, opts)
-    reservation, faults = asked.reservation()
-    for check in (asked.command, asked.instance_type, asked.quota, asked.subnets):
-        faults += check(reservation)
-    if faults:
-        raise pulumi.RunError(str(Faulty(faults)))
+    asked = _Checks(settings, plan, opts)
+    questions = Questions("AWS", settings.preflight.skip)
+    capacity, machine = settings.capacity, plan.machine.name
+    found = [
+        *questions.ask("aws-command", "preflight", None, asked.command),
+        *questions.ask("reservation", "capacity.id", capacity.id, asked.reserved),
+        *questions.ask("instance-type", "machine", machine, asked.instance_type),
+        *questions.ask("quota", "machine", machine, asked.quota),
+        *asked.subnets(questions),
+    ]
+    if found:
+        raise pulumi.RunError(str(Faulty(found)))
     account = aws.get_caller_identity(opts=opts).account_id
-    return Preflight(reservation=reservation, subnet_zones=asked.subnet_zones, account=account)
+    return Preflight(reservation=asked.reservation, subnet_zones=asked.subnet_zones, account=account)
 
 
-class _Questions:
-    """The checks; each but the first takes the reservation, and returns the faults that it found."""
+class _Checks:
+    """The questions, in the order in which each stands on the answers before it."""
 
     def __init__(self, settings: AwsSettings, plan: Plan, opts: pulumi.InvokeOptions) -> None:
         self._settings = settings
         self._plan = plan
         self._opts = opts
+        capacity = settings.capacity
+        self.reservation = Reservation(
+            zone=capacity.zone or "", id=capacity.id, block=capacity.id is not None and capacity.kind == "block"
+        )
+        """As the stack file says, until EC2 was asked."""
         self.subnet_zones: dict[str, str] = {}
 
-    def command(self, _: Reservation) -> list[Fault]:
+    def command(self) -> list[Fault]:
         """The EKS component and the kubeconfig both run it, in a preview too."""
-        if self._skips("aws-command") or shutil.which("aws"):
+        if shutil.which("aws"):
             return []
         allowed = "the EKS component and the kubeconfig run it, in a preview too"
         return [Fault(key="preflight", given="no `aws` command", allowed=allowed, instead="the AWS CLI v2 on PATH")]
 
-    def reservation(self) -> tuple[Reservation, list[Fault]]:
+    def reserved(self) -> list[Fault]:
         """Type, zone, count, state and end, as EC2 knows them."""
         capacity = self._settings.capacity
-        unchecked = Reservation(
-            zone=capacity.zone or "", id=capacity.id, block=capacity.id is not None and capacity.kind == "block"
-        )
-        if self._skips("reservation"):
-            return unchecked, []
-        try:
-            found = look_up(capacity, self._opts)
-        except Exception as error:  # noqa: BLE001 - whatever AWS or the network says, it is one line for the person
-            return unchecked, [_unanswered("capacity.id", capacity.id, "reservation", error)]
+        self.reservation = look_up(capacity, self._opts)
         now = datetime.datetime.now(datetime.UTC)
         nodes, machine = self._plan.gpu_nodes, self._plan.machine.name
-        return found, reservation_faults(found, capacity, machine=machine, nodes=nodes, now=now)
+        return reservation_faults(self.reservation, capacity, machine=machine, nodes=nodes, now=now)
 
-    def instance_type(self, known: Reservation) -> list[Fault]:
+    def instance_type(self) -> list[Fault]:
         """Whether the zone has the type at all."""
-        machine = self._plan.machine.name
-        if self._skips("instance-type") or not known.zone:
+        machine, zone = self._plan.machine.name, self.reservation.zone
+        if not zone:
             return []
         filters = [
             aws.ec2.GetInstanceTypeOfferingsFilterArgs(name="instance-type", values=[machine]),
-            aws.ec2.GetInstanceTypeOfferingsFilterArgs(name="location", values=[known.zone]),
+            aws.ec2.GetInstanceTypeOfferingsFilterArgs(name="location", values=[zone]),
         ]
+        offered = aws.ec2.get_instance_type_offerings(
+            location_type="availability-zone", filters=filters, opts=self._opts
+        )
+        if offered.instance_types:
+            return []
+        return [Fault(key="machine", given=machine, allowed=f"isn't offered in {zone}", instead="another zone")]
 
-        def ask() -> list[Fault]:
-            offered = aws.ec2.get_instance_type_offerings(
-                location_type="availability-zone", filters=filters, opts=self._opts
-            )
-            if offered.instance_types:
-                return []
-            return [
-                Fault(key="machine", given=machine, allowed=f"isn't offered in {known.zone}", instead="another zone")
-            ]
-
-        return self._asked("machine", machine, "instance-type", ask)
-
-    def quota(self, known: Reservation) -> list[Fault]:
+    def quota(self) -> list[Fault]:
         """On-demand nodes count against a quota of vCPUs; those of a Capacity Block don't."""
         needed = self._plan.gpu_nodes * self._plan.machine.vcpus
-        if self._skips("quota") or known.block or not needed:
+        if self.reservation.block or not needed:
             return []
+        quota = aws.servicequotas.get_service_quota(service_code="ec2", quota_code=_ON_DEMAND_P, opts=self._opts)
+        if quota.value >= needed:
+            return []
+        has = f"the quota {_ON_DEMAND_P} (on-demand P instances) is {quota.value:.0f} vCPUs"
+        allowed = f"{has}, the nodes have {needed}"
+        return [Fault(key="machine", given=self._plan.machine.name, allowed=allowed, instead="a higher quota first")]
 
-        def ask() -> list[Fault]:
-            quota = aws.servicequotas.get_service_quota(service_code="ec2", quota_code=_ON_DEMAND_P, opts=self._opts)
-            if quota.value >= needed:
-                return []
-            allowed = (
-                f"the quota {_ON_DEMAND_P} (on-demand P instances) is {quota.value:.0f} vCPUs, the nodes have {needed}"
-            )
-            return [
-                Fault(key="machine", given=self._plan.machine.name, allowed=allowed, instead="a higher quota first")
-            ]
-
-        return self._asked("machine", self._plan.machine.name, "quota", ask)
-
-    def subnets(self, known: Reservation) -> list[Fault]:
+    def subnets(self, questions: Questions) -> list[Fault]:
         """The zones of private subnets that were there before: one must be the reservation's."""
-        network = self._settings.network
-        faults: list[Fault] = []
-        for subnet in network.private_subnet_ids if network.vpc_id else ():
-            try:
-                found = aws.ec2.get_subnet(id=subnet, opts=self._opts)
-            except Exception as error:  # noqa: BLE001 - as above
-                faults.append(_unanswered("network.privateSubnetIds", subnet, None, error))
-                continue
-            self.subnet_zones[subnet] = found.availability_zone
-            if found.vpc_id != network.vpc_id:
-                allowed = f"belongs to {found.vpc_id}, not to network.vpcId {network.vpc_id}"
-                faults.append(
-                    Fault(key="network.privateSubnetIds", given=subnet, allowed=allowed, instead="a subnet of that VPC")
-                )
-        if network.vpc_id and not faults and known.zone not in self.subnet_zones.values():
-            allowed = f"none is in {known.zone}, where the GPU nodes must be"
-            given = list(network.private_subnet_ids)
-            faults.append(Fault(key="network.privateSubnetIds", given=given, allowed=allowed, instead="a subnet there"))
-        return faults
+        network, zone = self._settings.network, self.reservation.zone
+        if network.vpc_id is None:
+            return []
+        given = list(network.private_subnet_ids)
+        found = [
+            fault
+            for subnet in given
+            for fault in questions.ask("", "network.privateSubnetIds", subnet, partial(self._subnet, subnet))
+        ]
+        if found or zone in self.subnet_zones.values():
+            return found
+        allowed = f"none is in {zone}, where the GPU nodes must be"
+        return [Fault(key="network.privateSubnetIds", given=given, allowed=allowed, instead="a subnet there")]
 
-    def _skips(self, check: Check) -> bool:
-        return check in self._settings.preflight.skip
-
-    def _asked(self, key: str, given: object, check: Check, ask: Callable[[], list[Fault]]) -> list[Fault]:
-        try:
-            return ask()
-        except Exception as error:  # noqa: BLE001 - as above
-            return [_unanswered(key, given, check, error)]
-
-
-def _unanswered(key: str, given: object, check: Check | None, error: Exception) -> Fault:
-    reason = " ".join(str(error).split())[-300:]
-    skip = (
-        f"preflight: {{skip: [{check}]}}, or the right to ask" if check else "an id that exists, and the right to ask"
-    )
-    return Fault(key=key, given=given, allowed=f"AWS could not be asked: {reason}", instead=skip)
+    def _subnet(self, subnet: str) -> list[Fault]:
+        vpc = self._settings.network.vpc_id
+        found = aws.ec2.get_subnet(id=subnet, opts=self._opts)
+        self.subnet_zones[subnet] = found.availability_zone
+        if found.vpc_id == vpc:
+            return []
+        allowed = f"belongs to {found.vpc_id}, not to network.vpcId {vpc}"
+        return [Fault(key="network.privateSubnetIds", given=subnet, allowed=allowed, instead="a subnet of that VPC")]

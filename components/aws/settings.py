@@ -8,14 +8,22 @@ from pydantic import Field
 
 from components.aws import kubernetes_version
 from components.faults import Fault
+from components.mode_keys import mode_key_faults
 from components.plan.cost import Lasting
 from components.plan.model import KIMI_K3
 from components.plan.planner import Plan
-from components.settings import Block, DnsLabel, Exposure, StackSettings, Strings, Weights
+from components.plan.timing import ColdStart
+from components.settings import Block, Cidrs, DnsLabel, Exposure, StackSettings, Weights
 
 _SUBNET: Final = r"^subnet-[0-9a-f]{8,17}$"
 _PRINCIPAL: Final = r"^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.+$"
+_TIME: Final = r"^[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}(Z|[+-][0-9]{2}:[0-9]{2})$"
 _BUCKET: Final = r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$"
+
+_STOCK_IMAGE: Final = "vllm/vllm-openai"
+
+_LONGEST_IN_DAYS: Final = 14 * 24
+_WEEK_HOURS: Final = 7 * 24
 
 CONTROL_PLANE_USD_HOUR: Final = 0.10
 NAT_USD_HOUR: Final = 0.045
@@ -58,6 +66,15 @@ class Capacity(Block):
     max_upfront_fee: float | None = Field(
         default=None, gt=0, description="purchase: USD; a dearer offering is not bought", examples=[20000]
     )
+    starts_at: str | None = Field(
+        default=None,
+        pattern=_TIME,
+        description="purchase: the offering's StartDate, since EC2 mostly has several",
+        examples=["2026-12-07T11:30:00Z"],
+    )
+    ends_at: str | None = Field(
+        default=None, pattern=_TIME, description="purchase: its EndDate", examples=["2026-12-14T11:30:00Z"]
+    )
     accept_non_refundable: bool = Field(
         default=False, description="purchase: a block is paid at once and can't be given back"
     )
@@ -67,8 +84,11 @@ _CAPACITY_KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "existing": ("id",),
     "none": ("zone",),
     "purchase": ("offering_id", "duration_hours", "max_upfront_fee"),
+    "a purchase among several offerings": ("starts_at", "ends_at"),
 }
-"""What each mode needs; it takes none of the others' keys, but for the zone where the reservation isn't looked up."""
+"""What each mode needs; the last is none, but nothing that another mode takes."""
+_CAPACITY_OPTIONS: Final[Mapping[str, tuple[str, ...]]] = {"existing": ("zone",), "purchase": ("starts_at", "ends_at")}
+"""What a mode takes beside that; the zone of a reservation is needed where it isn't looked up."""
 
 
 class Network(Block):
@@ -114,7 +134,7 @@ class Cluster(Block):
         description="IAM roles or users that administer the cluster; whoever creates it always does",
         examples=[["arn:aws:iam::111122223333:role/platform"]],
     )
-    public_access_ranges: Strings = Field(
+    public_access_ranges: Cidrs = Field(
         default=(),
         description="CIDR ranges that reach the API server from outside the VPC; none: the VPC alone",
         examples=[["203.0.113.0/24"]],
@@ -193,6 +213,7 @@ class AwsSettings(StackSettings):
             *network_faults(self.network, self.exposure),
             *kubernetes_version.faults("cluster.version", self.cluster.version),
             *self._exposure_faults(),
+            *self._access_faults(),
         ]
 
     def plan_faults(self, plan: Plan) -> list[Fault]:
@@ -207,7 +228,8 @@ class AwsSettings(StackSettings):
                     instead="p6-b300.48xlarge, p6-b200.48xlarge or p5en.48xlarge",
                 )
             )
-        if plan.layout.interconnect == "rdma" and plan.layout.nodes > 1 and self.serving.image is None:
+        stock = plan.image.removeprefix("docker.io/").partition("@")[0].partition(":")[0] == _STOCK_IMAGE
+        if plan.layout.interconnect == "rdma" and plan.layout.nodes > 1 and stock:
             found.append(
                 Fault(
                     key="serving.image",
@@ -230,15 +252,28 @@ class AwsSettings(StackSettings):
             )
         ]
 
+    def _access_faults(self) -> list[Fault]:
+        ranges = self.cluster.public_access_ranges
+        if not any(cidr.endswith("/0") for cidr in ranges):
+            return []
+        return [
+            Fault(
+                key="cluster.publicAccessRanges",
+                given=list(ranges),
+                allowed="the API server must not be open to everybody",
+                instead="[203.0.113.0/24], or none for the VPC alone",
+            )
+        ]
+
     @property
     def buys_capacity(self) -> bool:
         """Whether this stack buys a Capacity Block and makes nothing else."""
         return self.capacity.mode == "purchase"
 
     @property
-    def weights_on_node(self) -> bool:
-        """With nvme."""
-        return self.weights.delivery == "nvme"
+    def cold_start(self) -> ColdStart:
+        """From no cluster and an empty bucket."""
+        return ColdStart(cloud="aws", delivery=self.weights.delivery, workers=self.weights.workers)
 
     @property
     def storage_usd_month(self) -> float:
@@ -282,31 +317,12 @@ def capacity_faults(capacity: Capacity, region: str, *, looked_up: bool = True) 
         region: The stack's.
         looked_up: Whether a reservation's zone comes from EC2.
     """
-    existing = capacity.mode == "existing"
-    needed = _CAPACITY_KEYS[capacity.mode] + (("zone",) if existing and not looked_up else ())
-    foreign = {key for keys in _CAPACITY_KEYS.values() for key in keys} - {*needed, *(("zone",) if existing else ())}
-    aliases = {name: field.alias or name for name, field in Capacity.model_fields.items()}
-    examples = {name: (field.examples or [""])[0] for name, field in Capacity.model_fields.items()}
-    found = [
-        Fault(
-            key=f"capacity.{aliases[name]}",
-            given=None,
-            allowed=f"mode {capacity.mode} needs it: {Capacity.model_fields[name].description}",
-            instead=f"{examples[name]}",
-        )
-        for name in needed
-        if getattr(capacity, name) is None
-    ]
-    found += [
-        Fault(
-            key=f"capacity.{aliases[name]}",
-            given=getattr(capacity, name),
-            allowed=f"mode {capacity.mode} takes {', '.join(aliases[each] for each in needed)}",
-            instead="leave it out",
-        )
-        for name in sorted(foreign)
-        if getattr(capacity, name) is not None
-    ]
+    own = _CAPACITY_KEYS[capacity.mode]
+    if capacity.mode == "existing" and not looked_up:
+        own += ("zone",)
+    optional = _CAPACITY_OPTIONS.get(capacity.mode, ())
+    needed = {**_CAPACITY_KEYS, capacity.mode: own}
+    found = mode_key_faults("capacity", capacity, capacity.mode, needed, optional=optional)
     if capacity.mode == "purchase" and not capacity.accept_non_refundable:
         found.append(
             Fault(
@@ -316,6 +332,7 @@ def capacity_faults(capacity: Capacity, region: str, *, looked_up: bool = True) 
                 instead="true, when you mean it",
             )
         )
+    found += _duration_faults(capacity.duration_hours or 0)
     if capacity.zone is not None and capacity.zone[:-1] != region:
         found.append(
             Fault(
@@ -326,6 +343,15 @@ def capacity_faults(capacity: Capacity, region: str, *, looked_up: bool = True) 
             )
         )
     return found
+
+
+def _duration_faults(hours: int) -> list[Fault]:
+    """Check what the keys' own limits leave open: 1 to 14 days, or weeks (EC2 user guide, ec2-capacity-blocks)."""
+    if hours <= _LONGEST_IN_DAYS or hours % _WEEK_HOURS == 0:
+        return []
+    whole = hours // _WEEK_HOURS * _WEEK_HOURS
+    allowed = "EC2 offers 1 to 14 days, or whole weeks up to 26"
+    return [Fault(key="capacity.durationHours", given=hours, allowed=allowed, instead=f"{whole}")]
 
 
 def network_faults(network: Network, exposure: Exposure) -> list[Fault]:

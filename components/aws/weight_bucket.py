@@ -1,5 +1,6 @@
 """The bucket with the weights: private, in the region, filled before any GPU is there, kept or deleted as told."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,13 +12,13 @@ from components.aws.cluster import Cluster
 from components.aws.pod_identity import PodIdentity, PodIdentityArgs, Statement
 from components.aws.provider import partition
 from components.aws.settings import AwsWeights
-from components.inference_cluster import Manifest, Weights
+from components.inference_cluster import KernelCache, Manifest, Weights
 from components.service_account import service_account
 from components.settings import Mirror
 from components.weights import delivery
 from components.weights.bucket_fill import BucketFill, BucketFillArgs, program_files
 from components.weights.delivery import NodeCopy
-from components.weights.folders import BucketFolders, own_bucket
+from components.weights.folders import KERNELS, BucketFolders, own_bucket
 from components.weights.kept_bucket import told_if_taken
 from components.weights.sync_job import CopyPods
 
@@ -55,7 +56,7 @@ class WeightBucketArgs:
 
 
 class WeightBucket(pulumi.ComponentResource):
-    """A bucket, who may read and write it, and the copy into it."""
+    """A private S3 bucket, the roles that may read and write it, and the copy into it."""
 
     ready: Sequence[pulumi.Resource]
     """Complete weights, and an identity that may read them."""
@@ -70,7 +71,7 @@ class WeightBucket(pulumi.ComponentResource):
         props = {"bucket": args.bucket, "revision": args.weights.revision, "keep": args.weights.keep}
         super().__init__("kimi:aws:WeightBucket", name, props, opts)
         made = self._make(name, args) if args.weights.bucket is None else []
-        reader = self._identity(f"{name}-reader", args, READER, rights(args, args.bucket, _READ))
+        reader = self._identity(f"{name}-reader", args, READER, [*rights(args, args.bucket, _READ), *_kernels(args)])
         writer = self._identity(f"{name}-writer", args, WRITER, [*rights(args, args.bucket, _WRITE), *_source(args)])
         fill = BucketFillArgs(
             access=args.cluster.access,
@@ -164,6 +165,10 @@ def reading(args: WeightBucketArgs, *, path: str, link_gbps: int) -> Weights:
         path: A folder of the node's own disks.
         link_gbps: The node's link in Gbit/s.
     """
+    return dataclasses.replace(_reading(args, path, link_gbps), kernel_cache=_kernel_cache(args))
+
+
+def _reading(args: WeightBucketArgs, path: str, link_gbps: int) -> Weights:
     if args.weights.delivery == "stream":
         return delivery.streamed(folders(args), environment(args))
     copy = NodeCopy(
@@ -175,6 +180,21 @@ def reading(args: WeightBucketArgs, *, path: str, link_gbps: int) -> Weights:
         link_gbps=link_gbps,
     )
     return delivery.copied(args.weights, copy)
+
+
+def _kernels(args: WeightBucketArgs) -> list[Statement]:
+    """Return the right to write compiled kernels, and nothing that is the model's, into a bucket of our own."""
+    if args.weights.bucket is not None:
+        return []
+    arn = f"arn:{partition(args.region)}:s3:::{args.bucket}/{KERNELS}/*"
+    return [{"Effect": "Allow", "Action": ["s3:PutObject", "s3:AbortMultipartUpload"], "Resource": [arn]}]
+
+
+def _kernel_cache(args: WeightBucketArgs) -> KernelCache | None:
+    """Return where compiled kernels are kept: not in a bucket that others may write to, for they are code."""
+    if args.weights.bucket is not None:
+        return None
+    return delivery.kernel_cache(folders(args), environment(args), program_files(args.mirror, args.weights))
 
 
 def _ready(args: WeightBucketArgs) -> list[pulumi.Resource]:

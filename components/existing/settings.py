@@ -7,7 +7,9 @@ from pydantic import Field
 
 from components.faults import Fault
 from components.plan.cost import Lasting
+from components.plan.timing import ColdStart
 from components.settings import Block, DnsLabel, StackSettings, Weights
+from components.weight_pins import source_faults
 
 
 class Toleration(Block):
@@ -128,26 +130,8 @@ class ExistingSettings(StackSettings):
         weights = self.weights
         if weights.bucket is None or not weights.fill or weights.source == "huggingface":
             return []
-        found: list[Fault] = []
-        if weights.source == "modelscope" and weights.source_revision is None and weights.digest is None:
-            found.append(
-                Fault(
-                    key="weights.source",
-                    given="modelscope",
-                    allowed="ModelScope's branches move, and the files are code: pin them",
-                    instead="modelscope with digest, as a copy from Hugging Face prints it, or with sourceRevision",
-                )
-            )
-        if self.serving.speculative_decoding:
-            found.append(
-                Fault(
-                    key="weights.source",
-                    given=weights.source,
-                    allowed="the draft model is copied from Hugging Face alone",
-                    instead="huggingface, or fill: false with both models in the bucket",
-                )
-            )
-        return found
+        filled = "huggingface, or fill: false with both models in the bucket"
+        return source_faults(weights, self.serving, instead_of_filling=filled)
 
     def _namespace_faults(self) -> list[Fault]:
         """Refuse a new namespace where a key names something that can only be in an old one."""
@@ -175,9 +159,11 @@ class ExistingSettings(StackSettings):
         return self.cluster.nodes
 
     @property
-    def weights_on_node(self) -> bool:
-        """With nvme; what is mounted was put there by somebody else."""
-        return self.weights.delivery == "nvme"
+    def cold_start(self) -> ColdStart:
+        """The nodes are there; what is mounted was put there by somebody else."""
+        weights = self.weights
+        fills = weights.bucket is not None and weights.fill
+        return ColdStart(cloud="existing", delivery=weights.delivery, workers=weights.workers if fills else 0)
 
     @property
     def after_destroy(self) -> tuple[Lasting, ...]:

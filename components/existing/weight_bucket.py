@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
+from components.access_keys import access_keys
 from components.config import Secrets
 from components.existing.settings import Bucket, ExistingWeights
-from components.existing.weight_source import ACCESS_KEY, SECRET_KEY, bucket_environment, folders
+from components.existing.weight_source import bucket_environment, folders
 from components.inference_cluster import ClusterAccess
 from components.settings import Mirror
 from components.weights.bucket_fill import BucketFill, BucketFillArgs
@@ -79,13 +79,4 @@ def _keys(args: WeightBucketArgs, bucket: Bucket, opts: pulumi.ResourceOptions) 
     identity, key = args.secrets.bucket_access_key_id, args.secrets.bucket_secret_access_key
     if bucket.credentials_secret is not None or identity is None or key is None:
         return []
-    return [
-        kubernetes.core.v1.Secret(
-            _CREDENTIALS,
-            metadata=kubernetes.meta.v1.ObjectMetaArgs(
-                name=_CREDENTIALS, namespace=args.access.namespace, labels=args.labels
-            ),
-            string_data={ACCESS_KEY: identity, SECRET_KEY: key},
-            opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=args.access.provider)),
-        )
-    ]
+    return [access_keys(_CREDENTIALS, args.access, (identity, key), args.labels, opts)]

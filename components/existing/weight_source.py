@@ -1,8 +1,8 @@
 """Where the pods of a cluster you already have read the weights: a path, a claim or an S3-compatible bucket."""
 
 from collections.abc import Sequence
-from typing import Final
 
+from components.access_keys import references
 from components.existing.settings import Bucket, ExistingWeights
 from components.inference_cluster import Manifest, Weights
 from components.plan.model import KIMI_K3
@@ -10,9 +10,6 @@ from components.weights import delivery
 from components.weights.delivery import NodeCopy
 from components.weights.folders import BucketFolders
 from components.weights.program import Program
-
-ACCESS_KEY: Final = "AWS_ACCESS_KEY_ID"
-SECRET_KEY: Final = "AWS_SECRET_ACCESS_KEY"  # noqa: S105 - the variable's name
 
 
 def folders(weights: ExistingWeights) -> BucketFolders:
@@ -70,10 +67,7 @@ def bucket_environment(bucket: Bucket, credentials: str | None) -> Sequence[Mani
     ]
     if bucket.endpoint is not None:
         found.append({"name": "AWS_ENDPOINT_URL", "value": bucket.endpoint})
-    if credentials is None:
-        return found
-    references = [(key, {"secretKeyRef": {"name": credentials, "key": key}}) for key in (ACCESS_KEY, SECRET_KEY)]
-    return [*found, *({"name": key, "valueFrom": reference} for key, reference in references)]
+    return found if credentials is None else [*found, *references(credentials)]
 
 
 def _volume(weights: ExistingWeights) -> Manifest:

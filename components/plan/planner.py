@@ -10,6 +10,7 @@ from components.plan.layout import Layout
 from components.plan.memory import Memory
 from components.plan.model import KIMI_K3, Model
 from components.plan.profile import Profile, profile
+from components.plan.timing import Timing, timing
 from components.plan.topology import Request, choose, measured, warnings, why_not_fewer
 from components.settings import CustomMachine, Prices, StackSettings
 
@@ -46,6 +47,8 @@ class Plan:
     host_memory_gib: int
     """RAM that one pod plans with, all its ranks together."""
     cost: Cost
+    timing: Timing
+    """A first start, from nothing."""
     warnings: tuple[str, ...]
 
     @property
@@ -93,7 +96,8 @@ def make_plan(settings: StackSettings) -> tuple[Plan | None, list[Fault]]:
         image=image,
         host_memory_gib=host_memory,
         cost=_cost(settings, machine, layout),
-        warnings=tuple(warnings(KIMI_K3, machine, layout)),
+        timing=timing(settings.cold_start, KIMI_K3, machine, max(settings.served_replicas, 1) * layout.nodes),
+        warnings=tuple(warnings(KIMI_K3, machine, layout, own_image=settings.serving.image is not None)),
     )
     return (None if found else plan), found
 

@@ -136,7 +136,8 @@ def _interconnect(machine: Machine, request: Request, nodes: int) -> Interconnec
         return request.interconnect
     if machine.multi_node_nvlink:
         return "mnnvl"
-    return "tcp" if machine.fabric == "none" else "rdma"
+    # eRDMA has to be asked for: no stock image has its libraries, and without them NCCL takes TCP and says nothing.
+    return "tcp" if machine.fabric in ("none", "erdma") else "rdma"
 
 
 def _size_faults(machine: Machine, layout: Layout) -> list[Fault]:
@@ -253,8 +254,8 @@ def _padding(model: Model, layout: Layout) -> str:
     return f" (experts padded from {own} to {padded} columns a rank: vllm-project/vllm #51124)"
 
 
-def warnings(model: Model, machine: Machine, layout: Layout) -> list[str]:
-    """Return what a person should know of a layout that does work."""
+def warnings(model: Model, machine: Machine, layout: Layout, *, own_image: bool = False) -> list[str]:
+    """Return what a person should know of a layout that does work, and of the stock image unless theirs is another."""
     notes: list[str] = []
     own, padded = model.expert_width // layout.tensor_parallel, padded_expert_width(model, layout)
     if not layout.expert_parallel and padded > own:
@@ -262,7 +263,7 @@ def warnings(model: Model, machine: Machine, layout: Layout) -> list[str]:
         notes.append(f"TP{layout.tensor_parallel} without expert parallelism pads experts: {waste:.0f} GB a GPU")
     if machine.gpu.generation == "hopper" and layout.tensor_parallel >= 16 and not layout.expert_parallel:
         notes.append("Hopper with TP16: the recipe caps the context at 32,768 tokens and 5 sequences")
-    if layout.interconnect == "rdma" and machine.fabric == "efa":
+    if layout.interconnect == "rdma" and machine.fabric == "efa" and not own_image:
         notes.append(
             "the stock vLLM image has no EFA plugin and NCCL falls back to TCP silently: set serving.image to one "
             "that has aws-ofi-nccl (vllm-project/vllm #55635)"

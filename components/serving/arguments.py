@@ -20,8 +20,6 @@ Role = Literal["leader", "worker"]
 
 MASTER_PORT: Final = 29501
 """Rank 0's rendezvous: every other rank connects to it, and it listens as long as rank 0 lives."""
-DISTRIBUTED_TIMEOUT_SECONDS: Final = 7200
-"""How long a rank waits for the others: past node boot, image pull and weights of the slowest node."""
 TLS_FOLDER: Final = "/etc/vllm/tls"
 _PREFIX_MATCH_TOKENS: Final = 128
 _STREAM_CONCURRENCY: Final = 32
@@ -99,8 +97,9 @@ def _rank(plan: Plan, role: Role) -> list[str]:
         *("--node-rank", "0" if role == "leader" else "$(LWS_WORKER_INDEX)"),
         *("--master-addr", "$(LWS_LEADER_ADDRESS)"),
         *("--master-port", str(MASTER_PORT)),
-        *("--distributed-timeout-seconds", str(DISTRIBUTED_TIMEOUT_SECONDS)),
-        *("--cpu-distributed-timeout-seconds", str(DISTRIBUTED_TIMEOUT_SECONDS)),
+        # A rank waits for the others past boot, image pull and weights of the slowest node.
+        *("--distributed-timeout-seconds", str(plan.timing.await_budget)),
+        *("--cpu-distributed-timeout-seconds", str(plan.timing.await_budget)),
         # Without it a worker starts a second API server, and vLLM says nothing.
         *(() if role == "leader" else ("--headless",)),
     ]

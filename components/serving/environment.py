@@ -14,15 +14,13 @@ from components.settings import Serving
 
 CACHE_FOLDER: Final = "/root/.cache"
 """Compiled kernels and the tokenizer's files; the image runs as root."""
-ENGINE_READY_SECONDS: Final = 7200
-"""The engine's own start-up limit; its default of 600 is less than the weights take."""
 _PREVIEW_TAG: Final = ":kimi-k3"
 
 
 def variables(plan: Plan, serving: Serving, weights: Weights) -> dict[str, str]:
     """Return the literal variables of every rank; `serving.extraEnv` wins last."""
     return {
-        **_always(),
+        **_always(plan),
         **_loading(plan, weights),
         **_network(plan, serving),
         **_generation(plan),
@@ -55,9 +53,10 @@ def environment(
     return [*found, *(entry for entry in [*weights.environment, *cloud] if entry["name"] not in ours)]
 
 
-def _always() -> dict[str, str]:
+def _always(plan: Plan) -> dict[str, str]:
     return {
-        "VLLM_ENGINE_READY_TIMEOUT_S": str(ENGINE_READY_SECONDS),
+        # Its default of 600 is less than the weights take.
+        "VLLM_ENGINE_READY_TIMEOUT_S": str(plan.timing.engine_budget),
         # Load balancers and client pools keep connections longer than the default of 5 s.
         "VLLM_HTTP_TIMEOUT_KEEP_ALIVE": "900",
         "VLLM_NO_USAGE_STATS": "1",

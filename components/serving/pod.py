@@ -7,14 +7,13 @@ from typing import Final
 import pulumi
 
 from components import labels
-from components.inference_cluster import API_PORT, InferenceCluster, Manifest
+from components.inference_cluster import API_PORT, InferenceCluster, Manifest, PodNeeds
 from components.plan.planner import CACHE_GIB, Plan
+from components.serving import kernel_cache
 from components.serving.arguments import MASTER_PORT, TLS_FOLDER, Role, arguments
 from components.serving.environment import CACHE_FOLDER, environment, variables
 from components.settings import Exposure, Mirror, Serving
 
-START_SECONDS: Final = 7200
-"""The least budget of a start: weights, compilation and graph capture; NVIDIA Dynamo's K3 recipe gives as much."""
 _CPU_PER_RANK: Final = 4
 """A rank busy-waits on one core and loads with a few more."""
 
@@ -65,9 +64,9 @@ def _pod_spec(inputs: PodInputs, role: Role) -> dict[str, object]:
         "tolerations": list(cluster.placement.tolerations),
         "affinity": affinity(inputs),
         "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-        "initContainers": list(cluster.weights.init_containers),
+        "initContainers": [*_kernels(inputs, role), *cluster.weights.init_containers],
         "containers": [_container(inputs, role)],
-        "volumes": [*_volumes(inputs, role), *cluster.weights.volumes],
+        "volumes": [*_volumes(inputs, role), *_shared_volumes(inputs)],
     }
     if cluster.pod.service_account is not None:
         spec["serviceAccountName"] = cluster.pod.service_account
@@ -75,9 +74,17 @@ def _pod_spec(inputs: PodInputs, role: Role) -> dict[str, object]:
         spec["runtimeClassName"] = cluster.pod.runtime_class
     if serving.host_network:
         spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
-    if inputs.plan.layout.interconnect == "mnnvl":
-        spec["resourceClaims"] = [{"name": "imex", "resourceClaimTemplateName": f"{inputs.name}-imex"}]
+    if claims := _claims(inputs):
+        spec["resourceClaims"] = [
+            {"name": name, "resourceClaimTemplateName": template} for name, template in claims.items()
+        ]
     return spec
+
+
+def _claims(inputs: PodInputs) -> dict[str, str]:
+    """Return the templates of what a pod claims, by name of the claim."""
+    imex = {"imex": f"{inputs.name}-imex"} if inputs.plan.layout.interconnect == "mnnvl" else {}
+    return {**imex, **inputs.cluster.pod.claims}
 
 
 def affinity(inputs: PodInputs) -> dict[str, object]:
@@ -87,18 +94,19 @@ def affinity(inputs: PodInputs) -> dict[str, object]:
     anti_affinity: dict[str, object] = {"requiredDuringSchedulingIgnoredDuringExecution": [alone]}
     found: dict[str, object] = {"podAntiAffinity": anti_affinity}
     if inputs.plan.layout.interconnect == "mnnvl":
+        domain = inputs.cluster.placement.nvlink_domain
         together = {
             "labelSelector": same_set,
             # Only pods of the same group attract each other; two groups may share a domain.
             "matchLabelKeys": [labels.LWS_GROUP_INDEX],
-            "topologyKey": labels.NVLINK_CLIQUE,
+            "topologyKey": domain,
         }
         found["podAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [together]}
         # Leaders come first: two in a domain with room for one group would keep both groups waiting for ever.
         apart = {
             "labelSelector": same_set,
             "mismatchLabelKeys": [labels.LWS_GROUP_INDEX],
-            "topologyKey": labels.NVLINK_CLIQUE,
+            "topologyKey": domain,
         }
         anti_affinity["preferredDuringSchedulingIgnoredDuringExecution"] = [{"weight": 100, "podAffinityTerm": apart}]
     if inputs.cluster.placement.node_affinity is not None:
@@ -110,6 +118,7 @@ def _container(inputs: PodInputs, role: Role) -> dict[str, object]:
     plan, serving, cluster = inputs.plan, inputs.serving, inputs.cluster
     tls = inputs.exposure.certificate_secret is not None
     literals = variables(plan, serving, cluster.weights)
+    budget = plan.timing.engine_budget
     container: dict[str, object] = {
         "name": "vllm",
         "image": inputs.mirror.mirrored(plan.image),
@@ -119,9 +128,9 @@ def _container(inputs: PodInputs, role: Role) -> dict[str, object]:
         "env": environment(literals, cluster.weights, list(cluster.pod.environment), role, inputs.api_key_secret),
         "resources": _resources(inputs),
         "securityContext": _security(plan),
-        "volumeMounts": [*_mounts(inputs, role), *cluster.weights.mounts],
+        "volumeMounts": [*_mounts(inputs, role), *cluster.weights.mounts, *_host_mounts(cluster.pod)],
         "lifecycle": {"preStop": {"exec": {"command": ["sleep", str(_pre_stop(serving, role))]}}},
-        **(_leader_probes(tls=tls) if role == "leader" else _worker_probes()),
+        **(_leader_probes(budget, tls=tls) if role == "leader" else _worker_probes(budget)),
     }
     if role == "leader":
         container["ports"] = [{"name": "api", "containerPort": API_PORT, "protocol": "TCP"}]
@@ -134,17 +143,17 @@ def _pre_stop(serving: Serving, role: Role) -> int:
     return shutdown.pre_stop_seconds + (shutdown.drain_seconds if role == "worker" else 0)
 
 
-def _leader_probes(*, tls: bool) -> dict[str, object]:
+def _leader_probes(budget: int, *, tls: bool) -> dict[str, object]:
     get = {"httpGet": {"path": "/health", "port": API_PORT, "scheme": "HTTPS" if tls else "HTTP"}}
     return {
-        "startupProbe": {**get, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": START_SECONDS // 10},
+        "startupProbe": {**get, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": budget // 10},
         "readinessProbe": {**get, "periodSeconds": 10, "timeoutSeconds": 5, "failureThreshold": 3},
         # Slow on purpose: a long prefill must not look like a death, and a restart costs the whole start.
         "livenessProbe": {**get, "periodSeconds": 30, "timeoutSeconds": 10, "failureThreshold": 10},
     }
 
 
-def _worker_probes() -> dict[str, object]:
+def _worker_probes(budget: int) -> dict[str, object]:
     """Return probes for a rank without an HTTP server: it is alive while rank 0's rendezvous answers it.
 
     A worker survives its leader's death and the leader's /health stays 200 without its workers, so without this a
@@ -153,7 +162,7 @@ def _worker_probes() -> dict[str, object]:
     code = f"import os, socket; socket.create_connection((os.environ['LWS_LEADER_ADDRESS'], {MASTER_PORT}), 5).close()"
     check = {"exec": {"command": ["python3", "-c", code]}}
     return {
-        "startupProbe": {**check, "periodSeconds": 10, "timeoutSeconds": 10, "failureThreshold": START_SECONDS // 10},
+        "startupProbe": {**check, "periodSeconds": 10, "timeoutSeconds": 10, "failureThreshold": budget // 10},
         "livenessProbe": {**check, "periodSeconds": 30, "timeoutSeconds": 10, "failureThreshold": 10},
     }
 
@@ -169,8 +178,8 @@ def _resources(inputs: PodInputs) -> dict[str, object]:
     }
     # No CPU limit: throttled ranks hold up the whole group. No memory limit: the page cache of the weights counts.
     found: dict[str, object] = {"requests": requests, "limits": accelerators}
-    if plan.layout.interconnect == "mnnvl":
-        found["claims"] = [{"name": "imex"}]
+    if claims := _claims(inputs):
+        found["claims"] = [{"name": name} for name in claims]
     return found
 
 
@@ -201,6 +210,37 @@ def _mounts(inputs: PodInputs, role: Role) -> list[Manifest]:
     if role == "leader" and inputs.exposure.certificate_secret is not None:
         found.append({"name": "tls", "mountPath": TLS_FOLDER, "readOnly": True})
     return found
+
+
+def _kernels(inputs: PodInputs, role: Role) -> list[Manifest]:
+    cache, weights = inputs.cluster.weights.kernel_cache, inputs.cluster.weights
+    if cache is None or not inputs.serving.kernel_cache:
+        return []
+    key = kernel_cache.key(inputs.plan, inputs.serving, weights)
+    tls = inputs.exposure.certificate_secret is not None
+    return kernel_cache.containers(cache, inputs.mirror, key, inputs.api_key_secret, role, tls=tls)
+
+
+def _shared_volumes(inputs: PodInputs) -> list[Manifest]:
+    """Return the volumes of weights, kernels and node."""
+    weights = inputs.cluster.weights
+    found = [*weights.volumes, *_host_volumes(inputs.cluster.pod)]
+    if weights.kernel_cache is not None and inputs.serving.kernel_cache:
+        found += kernel_cache.volumes(weights.kernel_cache, inputs.mirror, found)
+    return found
+
+
+def _host_volumes(needs: PodNeeds) -> list[Manifest]:
+    return [
+        {"name": f"host-{index}", "hostPath": {"path": folder, "type": "Directory"}}
+        for index, folder in enumerate(needs.host_folders.values())
+    ]
+
+
+def _host_mounts(needs: PodNeeds) -> list[Manifest]:
+    return [
+        {"name": f"host-{index}", "mountPath": path, "readOnly": True} for index, path in enumerate(needs.host_folders)
+    ]
 
 
 def _eviction(serving: Serving) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Final, Literal
 
+import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components import labels
@@ -43,7 +44,7 @@ def way_in(exposure: Exposure, cloud: LoadBalancer) -> WayIn:
     return "route" if exposure.mode == "public" and cloud.route is not None else "load balancer"
 
 
-def service_annotations(exposure: Exposure, cloud: LoadBalancer) -> dict[str, str]:
+def service_annotations(exposure: Exposure, cloud: LoadBalancer) -> dict[str, pulumi.Input[str]]:
     """Return the Service's annotations: the cloud's for its load balancer, then the person's."""
     exposed = way_in(exposure, cloud) == "load balancer"
     return {**cloud.annotations, **exposure.annotations} if exposed else {}

@@ -15,7 +15,7 @@ from components import labels, naming
 from components.inference_cluster import API_PORT, InferenceCluster
 from components.plan.planner import Plan
 from components.pod_watch import Watched, watch_while_waiting
-from components.serving import service, workload
+from components.serving import image_pull, kernel_cache, service, workload
 from components.serving.leader_worker_set_controller import (
     LeaderWorkerSetController,
     LeaderWorkerSetControllerArgs,
@@ -85,7 +85,7 @@ class VllmServing(pulumi.ComponentResource):
             api_key_secret=f"{group}-api-key",
             api_key_digest=pulumi.Output.unsecret(self.api_key.apply(_digest)),
         )
-        before = [*_controller(name, args, self), key, *policies]
+        before = [*_controller(name, args, self), key, *policies, *_image_pull(name, args, group, child)]
         before += _compute_domain(name, args, group, child) if args.plan.layout.interconnect == "mnnvl" else []
         self.workload = _leader_worker_set(name, args, inputs, pulumi.ResourceOptions.merge(child, _after(before)))
         # Deleted before the workload, so that no load balancer outlives it; made after it, so that it has endpoints.
@@ -95,7 +95,7 @@ class VllmServing(pulumi.ComponentResource):
             spec=service.service_spec(group, args.exposure, cluster.load_balancer),
             opts=pulumi.ResourceOptions.merge(child, _after([self.workload])),
         )
-        self.endpoint = _endpoint(api, _route(name, args, group, api, child), args.exposure)
+        self.endpoint = _endpoint(api, _route(name, args, group, api, child), args)
         self.register_outputs({"endpoint": self.endpoint})
 
 
@@ -104,18 +104,24 @@ def _waits(args: VllmServingArgs) -> bool:
     return args.serving.wait and args.cluster.starts_at is None
 
 
-def await_annotations(serving: Serving, replicas: int, *, wait: bool) -> Mapping[str, str]:
+def await_seconds(serving: Serving, plan: Plan) -> int:
+    """Return how long `pulumi up` waits for the groups: what the stack file says, or what the plan foresees."""
+    minutes = serving.ready_timeout_minutes
+    return plan.timing.await_budget if minutes is None else minutes * 60
+
+
+def await_annotations(seconds: int, replicas: int, *, wait: bool) -> Mapping[str, str]:
     """Return how `pulumi up` waits for the groups: until all are up to date and ready, or not at all."""
     if not wait:
         return _SKIP_AWAIT
     conditions = [f"jsonpath={{.status.updatedReplicas}}={replicas}", f"jsonpath={{.status.readyReplicas}}={replicas}"]
     return {
         "pulumi.com/waitFor": json.dumps([*conditions, "condition=Available"]),
-        "pulumi.com/timeoutSeconds": str(serving.ready_timeout_minutes * 60),
+        "pulumi.com/timeoutSeconds": str(seconds),
     }
 
 
-def _service_annotations(args: VllmServingArgs) -> Mapping[str, str]:
+def _service_annotations(args: VllmServingArgs) -> Mapping[str, pulumi.Input[str]]:
     found = service.service_annotations(args.exposure, args.cluster.load_balancer)
     # Without ready leaders the Service has no endpoint to wait for.
     return found if _waits(args) else {**found, **_SKIP_AWAIT}
@@ -138,7 +144,7 @@ def _labels(args: VllmServingArgs, name: str) -> dict[str, str]:
 
 
 def _metadata(
-    args: VllmServingArgs, name: str, annotations: Mapping[str, str] | None = None
+    args: VllmServingArgs, name: str, annotations: Mapping[str, pulumi.Input[str]] | None = None
 ) -> kubernetes.meta.v1.ObjectMetaArgs:
     return kubernetes.meta.v1.ObjectMetaArgs(
         name=name,
@@ -162,9 +168,8 @@ def _api_key(
     key = given if given is not None else pulumi.Output.secret(secrets.token_urlsafe(_KEY_BYTES))
     # Not stringData: the provider turns that into data, so ignoring its changes would empty the Secret on every up.
     once = pulumi.ResourceOptions(ignore_changes=[] if given is not None else ["data"])
-    return kubernetes.core.v1.Secret(
-        name, metadata=metadata, data={_KEY: key.apply(_encoded)}, opts=pulumi.ResourceOptions.merge(opts, once)
-    )
+    data = {_KEY: key.apply(_encoded), kernel_cache.SECRET_KEY: key.apply(kernel_cache.secret).apply(_encoded)}
+    return kubernetes.core.v1.Secret(name, metadata=metadata, data=data, opts=pulumi.ResourceOptions.merge(opts, once))
 
 
 def _encoded(text: str) -> str:
@@ -203,25 +208,45 @@ def _compute_domain(
     ]
 
 
+def _image_pull(name: str, args: VllmServingArgs, group: str, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+    """Pull the engine's image beside the copy of the weights, where there is one to wait for."""
+    cluster, machine = args.cluster, args.plan.machine
+    if not cluster.weights.init_containers or not args.plan.replicas:
+        return []
+    image = args.mirror.mirrored(args.plan.image)
+    labelled = _labels(args, f"{group}-image")
+    return [
+        kubernetes.apiextensions.CustomResource(
+            f"{name}-image",
+            api_version="apps/v1",
+            kind="DaemonSet",
+            # It may take minutes, and nothing depends on it.
+            metadata=_metadata(args, f"{group}-image", _SKIP_AWAIT),
+            spec=image_pull.daemon_set_spec(image, machine.architecture, cluster.placement, labelled),
+            opts=opts,
+        )
+    ]
+
+
 def _leader_worker_set(
     name: str, args: VllmServingArgs, inputs: PodInputs, opts: pulumi.ResourceOptions
 ) -> kubernetes.apiextensions.CustomResource:
-    minutes = args.serving.ready_timeout_minutes
-    timeouts = pulumi.CustomTimeouts(create=f"{minutes}m", update=f"{minutes}m")
+    seconds = await_seconds(args.serving, args.plan)
+    timeouts = pulumi.CustomTimeouts(create=f"{seconds}s", update=f"{seconds}s")
     watched = Watched(
         access=args.cluster.access,
         selector={labels.LWS_NAME: inputs.name},
         # The leader's log tells how far loader and compiler are.
         speaker={labels.LWS_WORKER_INDEX: "0"},
         pods=args.plan.gpu_nodes,
-        budget_seconds=minutes * 60,
+        budget_seconds=seconds,
     )
     hooks = watch_while_waiting(name, watched) if _waits(args) else None
     return kubernetes.apiextensions.CustomResource(
         f"{name}-group",
         api_version=workload.API_VERSION,
         kind="LeaderWorkerSet",
-        metadata=_metadata(args, inputs.name, await_annotations(args.serving, args.plan.replicas, wait=_waits(args))),
+        metadata=_metadata(args, inputs.name, await_annotations(seconds, args.plan.replicas, wait=_waits(args))),
         spec=workload.leader_worker_set_spec(inputs),
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(custom_timeouts=timeouts, hooks=hooks)),
     )
@@ -243,11 +268,12 @@ def _route(
 
 
 def _endpoint(
-    api: kubernetes.core.v1.Service, route: kubernetes.networking.v1.Ingress | None, exposure: Exposure
+    api: kubernetes.core.v1.Service, route: kubernetes.networking.v1.Ingress | None, args: VllmServingArgs
 ) -> pulumi.Output[str]:
     if route is not None:
         return pulumi.Output.concat("https://", route.status.apply(_address), "/v1")
-    scheme = "https" if exposure.certificate_secret else "http"
+    exposure = args.exposure
+    scheme = "https" if exposure.certificate_secret or args.cluster.load_balancer.tls else "http"
     if exposure.mode == "none":
         host = pulumi.Output.concat(api.metadata.name, ".", api.metadata.namespace, ".svc")
     else:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from components.inference_cluster import Manifest, Weights
+from components.inference_cluster import KernelCache, Manifest, Weights
 from components.settings import Weights as WeightSettings
 from components.weights import program
-from components.weights.folders import BucketFolders, repositories
+from components.weights.folders import KERNELS, BucketFolders, repositories
 from components.weights.program import Program
 
 MOUNT: Final = "/models"
@@ -28,6 +28,8 @@ class NodeCopy:
     """Whether the draft model is needed too."""
     link_gbps: int
     """The node's link to the bucket in Gbit/s; 0 when it isn't known."""
+    made: bool = True
+    """Whether the folder is made where it isn't; else the pod waits until whatever mounts the disks has made it."""
 
 
 def streamed(folders: BucketFolders, environment: Sequence[Manifest]) -> Weights:
@@ -57,6 +59,12 @@ def on_disk(folders: tuple[str, str], settings: WeightSettings, volume: Manifest
     )
 
 
+def kernel_cache(folders: BucketFolders, environment: Sequence[Manifest], files: Program) -> KernelCache:
+    """Return where compiled kernels are kept, beside the models in a bucket that this program made."""
+    url = f"{folders.url}/{KERNELS}"
+    return KernelCache(url=url, environment=environment, config_map=files.config_map, image=files.image)
+
+
 def copied(settings: WeightSettings, copy: NodeCopy) -> Weights:
     """Return how a pod copies the bucket onto its node before the engine starts."""
     fetches: list[Manifest] = []
@@ -69,7 +77,8 @@ def copied(settings: WeightSettings, copy: NodeCopy) -> Weights:
         )
         mounts = [*_list(container["volumeMounts"]), {"name": VOLUME, "mountPath": MOUNT}]
         fetches.append({**container, "volumeMounts": mounts})
-    volume = {"name": VOLUME, "hostPath": {"path": copy.path, "type": "DirectoryOrCreate"}}
+    kind = "DirectoryOrCreate" if copy.made else "Directory"
+    volume = {"name": VOLUME, "hostPath": {"path": copy.path, "type": kind}}
     read = on_disk((copy.folders.model, copy.folders.draft), settings, volume)
     return Weights(
         location=read.location,

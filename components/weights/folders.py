@@ -1,8 +1,12 @@
 """Where in a bucket, and on a node, the model and its draft model are: one folder a commit."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from components.plan.model import KIMI_K3, Repository
+
+KERNELS: Final = "kernel-cache"
+"""Folder for kernels that engines compiled: the only one that they may write."""
 
 
 @dataclass(frozen=True, kw_only=True)

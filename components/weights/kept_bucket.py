@@ -3,19 +3,20 @@
 import pulumi
 
 
-def told_if_taken(name: str, bucket: str) -> pulumi.ResourceHookBinding:
+def told_if_taken(name: str, bucket: str, use: str | None = None) -> pulumi.ResourceHookBinding:
     """Return a hook that says how to go on when the bucket can't be made.
 
     Args:
         name: Of the bucket's Pulumi resource.
         bucket: Its name in the cloud.
+        use: What to type below `weights`, where that isn't the bucket's name.
     """
 
     def failed(args: pulumi.ErrorHookArgs) -> bool:
         if args.failed_operation == "create":
             pulumi.error(
                 f"if an earlier stack kept {bucket} (weights.keep), its weights are there: set kimi-k3:weights: "
-                f"{{bucket: {bucket}}} and nothing is copied again"
+                f"{{{use or f'bucket: {bucket}'}}} and nothing is copied again"
             )
         return False
 

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal
 
 from components.inference_cluster import Manifest
 from components.settings import Mirror
@@ -28,6 +28,10 @@ _INSTALL: Final = (
     f"python -m pip install --quiet --no-cache-dir --disable-pip-version-check --require-hashes --target {_SITE} "
     f"-r {_CODE}/requirements.txt"
 )
+
+
+Ending = Literal["tell", "forgive", "stay"]
+"""Tell the exit status, or forgive any, or then stay: a container that fails costs a LeaderWorkerSet its group."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +74,13 @@ def volumes(program: Program) -> list[Manifest]:
 
 
 def container(
-    name: str, program: Program, module: str, arguments: Sequence[str], env: Sequence[Manifest]
+    name: str,
+    program: Program,
+    module: str,
+    arguments: Sequence[str],
+    env: Sequence[Manifest],
+    *,
+    ending: Ending = "tell",
 ) -> dict[str, object]:
     """Return a container that runs a module of the program.
 
@@ -80,16 +90,15 @@ def container(
         module: Such as `components.weights.sync`.
         arguments: Of the module.
         env: Credentials and endpoints; HOME and the import path are added.
+        ending: What becomes of its exit status.
     """
-    run = f'exec python -m {module} "$@"'
-    script = run if program.image else f"{_INSTALL}\n{run}"
     index = program.mirror.python_index
     return {
         "name": name,
         "image": program.mirror.mirrored(program.image or IMAGE),
         "imagePullPolicy": "IfNotPresent",
         # The shell replaces itself, so that SIGTERM reaches the program.
-        "command": ["sh", "-ec", script, name],
+        "command": ["sh", "-ec", _script(program, module, ending), name],
         "args": list(arguments),
         "env": [
             {"name": "PYTHONPATH", "value": f"{_CODE}:{_SITE}"},
@@ -110,3 +119,14 @@ def container(
         # The last lines of the log become the reason that `pulumi up` prints.
         "terminationMessagePolicy": "FallbackToLogsOnError",
     }
+
+
+def _script(program: Program, module: str, ending: Ending) -> str:
+    run = f'python -m {module} "$@"'
+    install = [] if program.image else [_INSTALL]
+    if ending == "tell":
+        return "\n".join([*install, f"exec {run}"])
+    steps = " && ".join([*install, run])
+    # The shell is process 1, which no signal ends unless it is caught.
+    waited = f"trap 'exit 0' TERM INT\n{{ {steps}; }} &\nwait $! || echo 'it is left out' >&2"
+    return waited if ending == "forgive" else f"{waited}\nsleep infinity &\nwait"

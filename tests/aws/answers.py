@@ -1,9 +1,11 @@
 """What AWS answers under mocks: the look-ups of a preview, and what it computes for a resource."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from tests.conftest import Refused
 
 BLOCK: dict[str, Any] = {
     "id": "cr-0123456789abcdef0",
@@ -15,6 +17,12 @@ BLOCK: dict[str, Any] = {
     "endDate": "2099-12-14T11:30:00Z",
 }
 """A Capacity Block that the committed stack file can use."""
+OFFERING: dict[str, Any] = {
+    "capacityBlockOfferingId": "cb-0123456789abcdef0",
+    "upfrontFee": "18869.76",
+    "currencyCode": "USD",
+}
+"""168 hours of a p6-b300.48xlarge at 112.32 USD, in the committed stack file of a purchase."""
 
 
 @dataclass
@@ -28,6 +36,11 @@ class AwsAnswers:
     offered: bool = True
     """Whether the zone has the machine."""
     quota: float = 10_000
+    zones: Sequence[str] = ("us-west-2d", "us-west-2a", "us-west-2b", "us-west-2c")
+    offering: Mapping[str, Any] = field(default_factory=dict)
+    """Changes to the offering of a Capacity Block."""
+    asked: list[tuple[str, Mapping[str, Any]]] = field(default_factory=list)
+    """Every look-up, in order."""
     subnets: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Zone and VPC of each subnet."""
     refused: Mapping[str, str] = field(default_factory=dict)
@@ -50,15 +63,17 @@ class AwsAnswers:
     def look_up(self, token: str, args: Mapping[str, Any]) -> dict[str, Any]:
         """Answer one look-up."""
         question = token.rsplit(":", 1)[-1]
+        self.asked.append((question, args))
         if question in self.refused:
-            raise RuntimeError(self.refused[question])
+            raise Refused(self.refused[question])
         subnet = self.subnets.get(str(args.get("id")), ("", ""))
         return {
             "getCapacityBlockReservation": {**BLOCK, **self.block},
             "getResource": {"properties": json.dumps(self.on_demand)},
+            "getCapacityBlockOffering": {**OFFERING, **self.offering},
             "getInstanceTypeOfferings": {"instanceTypes": ["p6-b300.48xlarge"] if self.offered else []},
             "getServiceQuota": {"value": self.quota},
-            "getAvailabilityZones": {"names": ["us-west-2d", "us-west-2a", "us-west-2b", "us-west-2c"]},
+            "getAvailabilityZones": {"names": list(self.zones)},
             "getCallerIdentity": {"accountId": "111122223333"},
             "getSubnet": dict(zip(("availabilityZone", "vpcId"), subnet, strict=True)),
         }[question]

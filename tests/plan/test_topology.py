@@ -8,6 +8,7 @@ from components.plan.hardware import CATALOGUE
 from components.plan.layout import TENSOR_PARALLEL_SIZES
 from components.plan.model import KIMI_K3
 from components.plan.topology import Request, choose, measured, warnings
+from tests.stacks import loaded
 
 
 @pytest.mark.parametrize(
@@ -26,7 +27,7 @@ from components.plan.topology import Request, choose, measured, warnings
         ("a3-ultragpu-8g", "TP8 x PP2 on 2 nodes (rdma)"),
         ("p5.48xlarge", "TP8 x PP4 on 4 nodes (rdma)"),
         ("a3-megagpu-8g", "TP8 x PP4 on 4 nodes (tcp)"),
-        ("ecs.ebmgn8v.48xlarge", "TP8 x PP3 on 3 nodes (rdma)"),
+        ("ecs.ebmgn8v.48xlarge", "TP8 x PP3 on 3 nodes (tcp)"),
     ],
 )
 def test_automatic_layout(machine: str, want: str) -> None:
@@ -159,3 +160,10 @@ def test_whatever_is_chosen_is_whole_nodes_and_fits(
     assert layout.nodes * CATALOGUE[machine].memory_gb >= 1680
     assert share.weights + share.activations < share.usable < share.gpu
     assert share.cache.sequences(1024) >= 1
+
+
+def test_an_image_of_ones_own_isnt_taken_for_the_stock_one() -> None:
+    _, stock = loaded("p5en.48xlarge", nodes=2)
+    _, own = loaded("p5en.48xlarge", nodes=2, serving={"image": "registry.example.com/vllm-efa:0.33.0"})
+    assert any("EFA plugin" in warning for warning in stock.warnings)
+    assert not any("EFA plugin" in warning for warning in own.warnings)

@@ -1,0 +1,1 @@
+"""What people run beside Pulumi: before `up`, after it, and after `destroy`."""
