@@ -30,7 +30,8 @@ def announce(plan: Plan, serving: Serving) -> None:
 def outputs(plan: Plan) -> dict[str, object]:
     """Return what a stack exports of its plan, and what to do next."""
     state = {"model": plan.model.served_name, "next": _ASK} if plan.replicas else {"status": _PARKED}
-    return {"plan": _data(plan_rows(plan)), "cost": _data(cost_rows(plan.cost)), **state}
+    rows = {"plan": _data(plan_rows(plan)), "cost": _data(cost_rows(plan.cost))}
+    return {**rows, "expects": _expected(plan), **state}
 
 
 def plan_rows(plan: Plan) -> list[tuple[str, str]]:
@@ -87,6 +88,19 @@ def table(title: str, rows: Sequence[tuple[str, str]]) -> str:
     """Return rows as aligned text below a title."""
     width = max(len(name) for name, _ in rows)
     return "\n".join([title, *(f"  {name:<{width}}  {value}" for name, value in rows)])
+
+
+def _expected(plan: Plan) -> dict[str, object]:
+    """Return what `make verify` measures the served model by; see `checks/expectation.py`."""
+    layout = plan.layout
+    return {
+        "gpu": plan.machine.gpu.name,
+        "tensorParallel": layout.tensor_parallel,
+        "pipelineParallel": layout.pipeline_parallel,
+        "nodes": layout.nodes,
+        "draftTokens": plan.draft_tokens,
+        "context": plan.max_model_len,
+    }
 
 
 def _data(rows: Sequence[tuple[str, str]]) -> dict[str, str]:

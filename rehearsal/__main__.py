@@ -64,6 +64,7 @@ def rehearse(project: Path, stack: str, depth: Depth, report: Report, *, keep: b
         config = stack_file.as_contents(contents.get("config"))
         with depth.stage(config, workspace) as stage:
             contents["config"] = stack_file.merged(config, stage.overrides)
+            report.line(f"laid over Pulumi.{stack}.yaml: {', '.join(stack_file.paths(stage.overrides))}")
             done = Performance(project, stack, workspace, stage, report).run(contents)
     finally:
         if not keep:

@@ -7,37 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol
 
-import yaml
-
-from rehearsal.fakes.account import ACCOUNT_VARIABLE, Account
-from rehearsal.stack_file import Contents, as_contents
+from rehearsal.clouds import cloud_of
+from rehearsal.clouds.cloud import ApiServer, Scene
+from rehearsal.fakes.account import ACCOUNT_VARIABLE, Account, Ledger
+from rehearsal.fakes.clock import Clock, current_stamp
+from rehearsal.fakes.control_plane import KUBECONFIG_VARIABLE
+from rehearsal.remains import Remains
+from rehearsal.stack_file import Contents, merged
 from rehearsal.workspace import Plugin, Workspace
 from toolchain import control_plane_binaries, tool
 
 _ROOT: Final = Path(__file__).resolve().parent
 _CHARTS: Final = _ROOT / "charts"
-# Nothing listens on port 1: a program that asks the cluster past the stand-in is refused at once.
-_NO_SERVER: Final = "https://127.0.0.1:1"
-_CONTENTS_KEY: Final = "kimi-k3:kubeconfig"
 _DEFINITIONS: Final = _ROOT / "definitions"
-_COMPUTE_DOMAINS: Final = "computedomains.resource.nvidia.com"
-"""A cluster with NVLink between its nodes has NVIDIA's DRA driver."""
-_DEFINITIONS_OF_LWS: Final = [
-    "disaggregatedsets.disaggregatedset.x-k8s.io",
-    "leaderworkersets.leaderworkerset.x-k8s.io",
-]
-
-
-@dataclass(frozen=True, order=True)
-class Existing:
-    """Something that exists in the rehearsed cloud or cluster."""
-
-    kind: str
-    namespace: str
-    """Empty for what lives outside namespaces."""
-    name: str
-    left_because: str = ""
-    """Why the real tool leaves it behind on destroy; empty for what should go."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +30,12 @@ class Stage:
     """The provider plugins, by package."""
     overrides: Mapping[str, object]
     """What is laid over the `config` of the stack file, by full key (`kimi-k3:cluster`)."""
-    existing: Callable[[], list[Existing]]
+    existing: Callable[[], list[Remains]]
     """Lists what exists at this moment, without what a cluster has from the start."""
+    ledger: Callable[[], Ledger] = Ledger
+    """The rehearsed account at this moment: its journal and its meter."""
+    commands: Mapping[str, str] = field(default_factory=dict)
+    """Scripts on the engine's PATH, by name."""
     notes: list[str] = field(default_factory=list)
     """What this run can't show because something was missing on this machine."""
 
@@ -75,61 +61,47 @@ class Light:
 
     @contextmanager
     def stage(self, config: Contents, workspace: Workspace) -> Iterator[Stage]:
-        """Set up the account, the stand-in providers and a kubeconfig that leads nowhere."""
-        account = Account(workspace.account)
+        """Set up the account, the stand-in providers and a cluster that leads nowhere."""
+        cloud, scene = cloud_of(config), opened(config, workspace, ApiServer())
         definitions, notes = _definitions_of_lws()
-        cluster = as_contents(config.get("kimi-k3:cluster"))
-        served = [_COMPUTE_DOMAINS, *(_DEFINITIONS_OF_LWS if cluster.get("leaderWorkerSet") == "present" else [])]
-        account.configure(definitions=[*definitions, str(_DEFINITIONS)], served=served)
-        kubeconfig = workspace.root / "kubeconfig"
-        kubeconfig.write_text(yaml.safe_dump(unreachable_kubeconfig(str(cluster.get("context") or "rehearsal"))))
+        scene.account.configure(definitions=[*definitions, str(_DEFINITIONS)], served=[*cloud.served(config)])
+        cloud.furnish(scene)
+        modules = {"kubernetes": cloud.cluster_module} | {package: package for package in cloud.packages}
         yield Stage(
-            plugins={"kubernetes": stand_in("kubernetes", account)},
-            overrides=existing_cluster_overrides(kubeconfig, config),
-            existing=lambda: listed(account),
+            plugins={package: stand_in(module, scene.account) for package, module in modules.items()},
+            overrides=overrides(scene),
+            existing=lambda: cloud.remains(scene.account),
+            ledger=scene.account.ledger,
+            commands=cloud.commands(scene),
             notes=notes,
         )
 
 
-def stand_in(package: str, account: Account) -> Plugin:
-    """The plugin that plays a package's provider against an account."""
+def opened(config: Contents, workspace: Workspace, server: ApiServer) -> Scene:
+    """Return the scene of a rehearsal, with an account that was opened at this moment."""
+    account = Account(workspace.account)
+    with account.open() as ledger:
+        ledger.clock = Clock(opened=current_stamp())
+        ledger.settings |= {"server": server.url, "authority": server.authority_data, "token": server.token}
+    return Scene(config, workspace, account, server)
+
+
+def overrides(scene: Scene) -> Contents:
+    """What the stack file must say in a rehearsal: our charts, and what its cloud needs."""
+    return merged({"kimi-k3:mirror": {"charts": str(_CHARTS)}}, cloud_of(scene.config).overrides(scene))
+
+
+def stand_in(module: str, account: Account, kubeconfig: Path | None = None) -> Plugin:
+    """The plugin that plays a provider against an account.
+
+    Args:
+        module: Below `rehearsal.fakes`: `kubernetes`, `aws`, `aws.kubernetes`, `azure-native` for `azure_native`.
+        account: What exists.
+        kubeconfig: An administrator's, for the control plane that the account's cluster is played by.
+    """
     environment = {"PYTHONPATH": str(_ROOT.parent), ACCOUNT_VARIABLE: str(account.path)}
-    return Plugin([sys.executable, "-m", f"rehearsal.fakes.{package}"], environment)
-
-
-def existing_cluster_overrides(kubeconfig: Path, config: Contents) -> Contents:
-    """What the stack file of `cloud: existing` must say in a rehearsal: our cluster, our charts."""
-    overrides: Contents = {
-        "kimi-k3:cluster": {"kubeconfig": str(kubeconfig)},
-        "kimi-k3:mirror": {"charts": str(_CHARTS)},
-    }
-    # Contents in the stack file would win over the path; what is empty counts as not set.
-    return overrides | ({_CONTENTS_KEY: ""} if _CONTENTS_KEY in config else {})
-
-
-def unreachable_kubeconfig(context: str) -> Contents:
-    """A kubeconfig with the context that the stack file names, for a cluster that doesn't exist."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "rehearsal", "cluster": {"server": _NO_SERVER}}],
-        "users": [{"name": "rehearsal", "user": {}}],
-        "contexts": [{"name": context, "context": {"cluster": "rehearsal", "user": "rehearsal"}}],
-        "current-context": context,
-    }
-
-
-def listed(account: Account) -> list[Existing]:
-    """What exists in the account, sorted."""
-    return sorted(
-        Existing(thing.type.rsplit(":", 1)[-1], *_place(thing.id), thing.left_because)
-        for thing in account.ledger().things
-    )
-
-
-def _place(identity: str) -> tuple[str, str]:
-    namespace, _, name = identity.rpartition("/")
-    return namespace, name
+    plane = {KUBECONFIG_VARIABLE: str(kubeconfig)} if kubeconfig else {}
+    return Plugin([sys.executable, "-m", f"rehearsal.fakes.{module.replace('-', '_')}"], environment | plane)
 
 
 def _definitions_of_lws() -> tuple[list[str], list[str]]:

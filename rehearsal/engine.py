@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 import yaml
@@ -70,6 +71,7 @@ class Engine:
         stack: Name of the stack, the same as the real one so that names come out the same.
         contents: The stack file to use; by default a copy of the project's own.
         plugins: The provider plugins that there are, by package.
+        commands: Scripts on the engine's PATH, by name.
         on_line: Called with each line of output as it comes.
         timeout: Seconds that one command may take before it is stopped.
 
@@ -87,6 +89,7 @@ class Engine:
         *,
         contents: Contents | None = None,
         plugins: Mapping[str, Plugin],
+        commands: Mapping[str, str] = MappingProxyType({}),
         on_line: Callable[[str], None] = lambda _: None,
         timeout: float = 1800,
     ) -> None:
@@ -100,6 +103,8 @@ class Engine:
         self.workspace.link(language_host.ensure())
         for package, plugin in plugins.items():
             self.workspace.write_plugin(package, plugin)
+        for name, script in commands.items():
+            self.workspace.write_command(name, script)
         self._environment = environment(self.workspace)
         # The CLI warns of every plugin that it finds on PATH; here all of them are meant to be there.
         self._says_ambient = f" from $PATH at {self.workspace.plugins}"
@@ -125,9 +130,14 @@ class Engine:
             self._project, ["refresh", "--yes", "--skip-preview", *_expecting(no_changes=expect_no_changes)]
         )
 
-    def destroy(self) -> Step:
-        """Delete everything; the program doesn't run."""
-        return self._run(self._project, ["destroy", "--yes", "--skip-preview"])
+    def destroy(self, *, spare_protected: bool = False) -> Step:
+        """Delete everything; the program doesn't run.
+
+        Args:
+            spare_protected: Leave protected resources instead of refusing because of them.
+        """
+        flags = ["--exclude-protected"] if spare_protected else []
+        return self._run(self._project, ["destroy", "--yes", "--skip-preview", *flags])
 
     def outputs(self, *, show_secrets: bool = False) -> Contents:
         """What the stack exports; secrets read `[secret]` unless they are asked for.
@@ -145,6 +155,13 @@ class Engine:
             EngineError: The CLI refused.
         """
         return stack_file.as_contents(json.loads(self._ask(["stack", "export"])))
+
+    def protected(self) -> list[str]:
+        """The names of the resources that `destroy` refuses to delete."""
+        deployment = stack_file.as_contents(self.export_state().get("deployment"))
+        resources = deployment.get("resources")
+        found = map(stack_file.as_contents, resources if isinstance(resources, list) else [])
+        return [str(each.get("urn")).rsplit("::", 1)[-1] for each in found if each.get("protect")]
 
     @property
     def _stack_file(self) -> Path:

@@ -1,15 +1,16 @@
 """The steps of a rehearsal, in their order, and what each of them must show."""
 
 from collections.abc import Callable
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from rehearsal.depths import Existing, Stage
+from rehearsal.bill import bill
+from rehearsal.depths import Stage
 from rehearsal.engine import Engine, Step
 from rehearsal.progress import Progress
+from rehearsal.remains import Remains, announced_by, announcements
 from rehearsal.report import Report
-from rehearsal.stack_file import Contents, as_contents
+from rehearsal.stack_file import Contents
 from rehearsal.workspace import Workspace
 
 _PLAN_OUTPUTS: Final = ("plan", "cost")
@@ -56,6 +57,7 @@ class Performance:
             self._stack,
             contents=contents,
             plugins=self._stage.plugins,
+            commands=self._stage.commands,
             on_line=Progress(self._report.line),
         )
         self._report.heading("Preview")
@@ -64,16 +66,15 @@ class Performance:
             return False
         self._report.heading("Plan and cost")
         self._report.lines(preview.diagnostics)
-        outputs: Contents = {}
         try:
             deployed = self._deploy(engine)
-            outputs = engine.outputs()
         finally:
             self._report.heading("Destroy")
-            destroyed = self._went_well(engine.destroy())
-        left_nothing = self._show_left(kept_by_plan(outputs))
+            destroyed = self._destroy(engine)
+        left_nothing = self._show_left(announced_by(announcements(preview.diagnostics)))
+        in_order = self._show_bill()
         self._show_limits()
-        return deployed and destroyed and left_nothing
+        return deployed and destroyed and left_nothing and in_order
 
     def _deploy(self, engine: Engine) -> bool:
         self._report.heading("Up")
@@ -87,42 +88,38 @@ class Performance:
         self._report.heading("A second up changes nothing")
         return self._went_well(engine.up(expect_no_changes=True))
 
+    def _destroy(self, engine: Engine) -> bool:
+        protected = engine.protected()
+        if protected:
+            self._report.line(f"`pulumi destroy` refuses while these are protected: {', '.join(protected)};")
+            self._report.line("shown is `pulumi destroy --exclude-protected`, which spares them")
+        return self._went_well(engine.destroy(spare_protected=bool(protected)))
+
     def _went_well(self, step: Step) -> bool:
         if not step.ok:
             self._report.line(f"FAILED: pulumi {step.command} ended with exit code {step.exit_code}:")
             self._report.lines(step.diagnostics or step.text)
         return step.ok
 
-    def _show_left(self, kept: Callable[[Existing], bool]) -> bool:
+    def _show_left(self, announced: Callable[[Remains], str]) -> bool:
         """Show what is left; True if all of it may be."""
         self._report.heading("What is left")
-        left = self._stage.existing()
-        for thing in left:
-            where = f"{thing.kind} {thing.namespace}/{thing.name}" if thing.namespace else f"{thing.kind} {thing.name}"
-            reason = thing.left_because or ("the plan keeps it" if kept(thing) else "NOBODY MEANT TO LEAVE IT")
-            self._report.line(f"{where}: {reason}")
+        left = [(each, each.left_because or announced(each)) for each in self._stage.existing()]
+        for each, reason in left:
+            where = f"{each.kind} {each.namespace}/{each.name}" if each.namespace else f"{each.kind} {each.name}"
+            self._report.line(f"{where}: {reason or 'NOBODY MEANT TO LEAVE IT'}")
         if not left:
             self._report.line("nothing")
-        return all(thing.left_because or kept(thing) for thing in left)
+        return all(reason for _, reason in left)
+
+    def _show_bill(self) -> bool:
+        """Show the money; False if a GPU billed while the weights were still being copied."""
+        self._report.heading("What it would have cost, by the account's own clock")
+        found = bill(self._stage.ledger())
+        self._report.bill(found)
+        return found.waited is not False
 
     def _show_limits(self) -> None:
         self._report.heading("What a rehearsal can't show")
         for line in (*_NOT_SHOWN, *self._stage.notes):
             self._report.line(f"- {line}")
-
-
-def kept_by_plan(outputs: Contents) -> Callable[[Existing], bool]:
-    """Whether the plan says that something is kept.
-
-    Args:
-        outputs: The stack's outputs; `plan.keeps` lists shell patterns for `kind/namespace/name` (the namespace is
-            empty for what lives outside namespaces).
-    """
-    keeps = as_contents(outputs.get("plan")).get("keeps")
-    patterns = [str(pattern) for pattern in keeps] if isinstance(keeps, list) else []
-
-    def kept(thing: Existing) -> bool:
-        identity = f"{thing.kind}/{thing.namespace}/{thing.name}"
-        return any(fnmatchcase(identity, pattern) for pattern in patterns)
-
-    return kept

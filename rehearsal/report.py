@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TextIO
 
-from rehearsal.depths import Existing
+from rehearsal.bill import Bill
+from rehearsal.remains import Remains
 
 _MARK = "rehearsal | "
 
@@ -36,10 +37,20 @@ class Report:
         for line in text.splitlines():
             self.line(line)
 
-    def existing(self, things: Sequence[Existing]) -> None:
+    def existing(self, things: Sequence[Remains]) -> None:
         """Write a table of things that exist."""
         rows = [(thing.kind, thing.namespace or "-", thing.name) for thing in things]
         self.lines("\n".join(table(("KIND", "NAMESPACE", "NAME"), rows)))
+
+    def bill(self, bill: Bill) -> None:
+        """Write what billed, and whether the GPUs waited for the weights."""
+        if not bill.rows:
+            self.line("nothing here billed: what the stack ran on isn't this account's")
+            return
+        total = ("all of it", "", f"{bill.gpu_hours:.2f}", f"{bill.usd:,.2f}")
+        self.lines("\n".join(table(("THING", "HOURS", "GPU HOURS", "USD"), [*bill.rows, total])))
+        if bill.waited is not None:
+            self.line(f"no GPU billed before the weights were complete: {'yes' if bill.waited else 'NO'}")
 
     def values(self, values: Mapping[str, object]) -> None:
         """Write outputs, one a line or indented below their name."""

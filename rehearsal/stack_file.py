@@ -46,6 +46,13 @@ def merged(config: Contents, overrides: Mapping[str, object]) -> Contents:
     return result
 
 
+def paths(value: object, path: str = "") -> list[str]:
+    """Where values stand, as paths that `pulumi config set --path` takes."""
+    if not isinstance(value, dict):
+        return [path]
+    return [found for key, item in as_contents(value).items() for found in paths(item, _joined(path, key))]
+
+
 def encrypted_paths(value: object, path: str = "") -> Iterator[str]:
     """Where the configuration holds an encrypted value, as paths that `pulumi config set --path` takes."""
     if isinstance(value, dict):

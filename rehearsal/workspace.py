@@ -76,6 +76,12 @@ class Workspace:
         script.write_text("\n".join(["#!/bin/sh", *exports, f'exec {command} "$@"', ""]))
         script.chmod(0o755)
 
+    def write_command(self, name: str, script: str) -> None:
+        """Put a script on the engine's PATH, in front of a command of the same name on this machine."""
+        command = self.plugins / name
+        command.write_text(script)
+        command.chmod(0o755)
+
     def link(self, executable: Path) -> None:
         """Put an executable on the engine's PATH without the rest of its folder."""
         link = self.plugins / executable.name

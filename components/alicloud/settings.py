@@ -46,8 +46,9 @@ class Network(Block):
         description="beside the GPU nodes' own; none: the first other one that has network load balancers",
         examples=["ap-southeast-1b"],
     )
+    # With fewer the copy of the weights would not end within its six hours (SyncJob).
     addresses: int = Field(
-        default=4, ge=3, le=20, description="public addresses of the NAT gateway, 200 Mbit/s each", examples=[4]
+        default=4, ge=4, le=20, description="public addresses of the NAT gateway, 200 Mbit/s each", examples=[4]
     )
     vpc_id: str | None = Field(
         default=None, pattern=r"^vpc-[0-9a-z]{8,32}$", description="a VPC that is there", examples=["vpc-t4nabcdefgh"]
@@ -257,7 +258,11 @@ class AlicloudSettings(StackSettings):
     @property
     def cold_start(self) -> ColdStart:
         """From no cluster and an empty bucket."""
-        return ColdStart(cloud="alicloud", delivery=self.weights.delivery, workers=self.weights.workers)
+        weights, network = self.weights, self.network
+        # Another bucket doesn't lie behind the gateway, and that of a VPC of theirs is the person's to know.
+        narrow = network.vpc_id is None and not weights.source.startswith("oss://")
+        line = network.addresses * ADDRESS_MBPS / 1000 if narrow else None
+        return ColdStart(cloud="alicloud", delivery=weights.delivery, workers=weights.workers, line_gbps=line)
 
     @property
     def storage_usd_month(self) -> float:

@@ -199,8 +199,8 @@ def _identity(
 
 
 def _issuer(profile: azure.containerservice.outputs.ManagedClusterOIDCIssuerProfileResponse | None) -> str:
-    # Not there yet while a preview knows the block by its inputs alone.
-    return (profile and profile.issuer_url) or ""
+    # Neither is there while a preview knows the block by its inputs alone, whatever the SDK's types say.
+    return profile.issuer_url or "" if profile is not None else ""
 
 
 def _kubeconfig(

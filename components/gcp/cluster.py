@@ -66,10 +66,11 @@ class Cluster(pulumi.ComponentResource):
             f"{name}-gke", cluster_args(args, self.node_account), opts=pulumi.ResourceOptions.merge(child, after)
         )
         self.name = self.control_plane.name
+        config = self._kubeconfig(args)
         self.access = ClusterAccess(
             provider=kubernetes.Provider(
                 f"{name}-kubernetes",
-                kubeconfig=(config := self._kubeconfig(args)),
+                kubeconfig=config,
                 # Whatever changes in the kubeconfig, it is the same cluster: nothing in it is replaced.
                 cluster_identifier=identity(),
                 enable_server_side_apply=True,

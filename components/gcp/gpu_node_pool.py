@@ -76,7 +76,8 @@ class GpuNodePool(pulumi.ComponentResource):
                 pulumi.ResourceOptions(
                     # The reservation has no room for old and new nodes at the same time.
                     delete_before_replace=True,
-                    # GKE adds labels of its own, and the provider would take them away in each `up`.
+                    # GKE adds labels of its own, and the provider would take them away in each `up`. A replaced pool
+                    # keeps the old ones too, so that all pools have the same.
                     ignore_changes=["nodeConfig.labels"],
                 ),
             ),
@@ -173,7 +174,7 @@ def node_config(args: GpuNodePoolArgs) -> gcp.container.NodePoolNodeConfigArgs:
             local_ssd_count=machine.local_ssds
         ),
         linux_node_config=_huge_pages(machine),
-        labels=_NETWORK_LABELS if fast_network(machine, plan.layout) else None,
+        labels=_NETWORK_LABELS,
         resource_labels=args.place.labels,
         taints=[gcp.container.NodePoolNodeConfigTaintArgs(key=GPU_TAINT, value="present", effect="NO_SCHEDULE")],
         taint_config=gcp.container.NodePoolNodeConfigTaintConfigArgs(architecture_taint_behavior="ARM")

@@ -15,6 +15,7 @@ from components.plan.model import KIMI_K3
 from components.plan.planner import Plan
 from components.plan.timing import ColdStart
 from components.settings import Block, Cidrs, DnsLabel, Exposure, Serving, StackSettings, Weights
+from components.weight_pins import source_faults
 
 _NAME: Final = r"^[a-z]([-a-z0-9]{0,61}[a-z0-9])?$"
 _PROJECT: Final = r"^([a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]$"
@@ -222,6 +223,8 @@ class GcpSettings(StackSettings):
             *_label_faults(self.tags),
             *_access_faults(self.cluster),
             *_identity_faults(self.serving),
+            *source_faults(self.weights, self.serving),
+            *bucket_source_faults(self.weights),
         ]
 
     def plan_faults(self, plan: Plan) -> list[Fault]:
@@ -336,6 +339,15 @@ def _gateway_faults(settings: GcpSettings) -> list[Fault]:
             )
         )
     return found
+
+
+def bucket_source_faults(weights: GcpWeights) -> list[Fault]:
+    """Refuse a bucket of another cloud to copy from: the pods' identity is Google's, and opens none of those."""
+    scheme, found, _ = weights.source.partition("://")
+    if not found or scheme == "gs":
+        return []
+    allowed = "the pods have an identity of Google's, which opens no bucket of another cloud"
+    return [Fault(key="weights.source", given=weights.source, allowed=allowed, instead="huggingface, or gs://...")]
 
 
 def _label_faults(tags: Mapping[str, str]) -> list[Fault]:

@@ -34,6 +34,8 @@ class ColdStart:
     delivery: Delivery
     workers: int
     """Pods that fill the bucket first; 0 when it isn't this stack that fills it."""
+    line_gbps: float | None = None
+    """Gbit/s of their way to the hub, where it is narrower than the cloud's usual one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +106,7 @@ def timing(start: ColdStart, model: Model, machine: Machine, nodes: int) -> Timi
         Phase(name="controllers", takes=takes.controllers, after=("CPU nodes",)),
     ]
     if start.workers:
-        phases.append(Phase(name="weights", takes=_copy(takes, gigabits, start.workers), after=("CPU nodes",)))
+        phases.append(Phase(name="weights", takes=_copy(takes, gigabits, start), after=("CPU nodes",)))
     return Timing(phases=(*phases, *_on_gpus(start, machine, nodes, gigabits, tuple(each.name for each in phases[3:]))))
 
 
@@ -124,8 +126,9 @@ def _on_gpus(start: ColdStart, machine: Machine, nodes: int, gigabits: float, be
     ]
 
 
-def _copy(takes: Latencies, gigabits: float, workers: int) -> Latency:
-    rate = min(workers * latency.COPY_GBPS_PER_POD, latency.HUB_GBPS, takes.writes_gbps or latency.HUB_GBPS)
+def _copy(takes: Latencies, gigabits: float, start: ColdStart) -> Latency:
+    limits = [limit for limit in (takes.writes_gbps, start.line_gbps) if limit is not None]
+    rate = min(start.workers * latency.COPY_GBPS_PER_POD, latency.HUB_GBPS, *limits)
     return latency.usual(gigabits / rate, f"{rate:g} Gbit/s from the hub")
 
 

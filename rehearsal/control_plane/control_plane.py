@@ -15,15 +15,17 @@ from rehearsal.control_plane import (
     kube_scheduler,
     kwok,
     lws,
+    node_pool,
     pki,
     process,
 )
 from rehearsal.control_plane.api import Api, Json
 from rehearsal.control_plane.layout import Layout
+from rehearsal.control_plane.node_pool import NODES
 from rehearsal.control_plane.ports import Ports
 from toolchain import control_plane_binaries, tool
 
-NODES = "/api/v1/nodes"
+__all__ = ["NODES", "ControlPlane"]
 
 
 class ControlPlane:
@@ -93,23 +95,12 @@ class ControlPlane:
         return {each.name: each.pid for each in self._processes}
 
     def add_nodes(self, nodes: Sequence[Json], seconds: float = 60) -> None:
-        """Adds Nodes, with channels for those in an NVLink domain, and returns when all of them take Pods.
-
-        Raises:
-            ApiError: The API server refused one.
-            TimeoutError: One was not ready within `seconds`.
-        """
-        for node in nodes:
-            self.api.create(NODES, node)
-        for node in nodes:
-            self.api.wait_for(f"{NODES}/{node['metadata']['name']}", _takes_pods, seconds)
-        compute_domain.offer_channels(self.api, [node["metadata"]["name"] for node in nodes if _in_domain(node)])
+        """Adds Nodes and returns when all of them take Pods; see `node_pool.add`."""
+        node_pool.add(self.api, nodes, seconds)
 
     def remove_nodes(self, names: Sequence[str]) -> None:
-        """Removes Nodes; Pods on them are collected later, as on a real cluster."""
-        for name in names:
-            self.api.delete(f"{NODES}/{name}")
-        compute_domain.withdraw_channels(self.api, names)
+        """Removes Nodes; see `node_pool.remove`."""
+        node_pool.remove(self.api, names)
 
     def _start_with_free_ports(self, binaries: Path) -> None:
         try:
@@ -175,14 +166,3 @@ def _held(folder: Path) -> Iterator[None]:
         except BlockingIOError as error:
             raise BlockingIOError(f"Another control plane runs in {folder}.") from error
         yield
-
-
-def _in_domain(node: Json) -> bool:
-    return compute_domain.CLIQUE_LABEL in node["metadata"]["labels"]
-
-
-def _takes_pods(node: Json) -> bool:
-    conditions = node["status"].get("conditions", [])
-    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-    taints = node["spec"].get("taints", [])
-    return ready and not any(taint["key"].startswith("node.kubernetes.io/") for taint in taints)

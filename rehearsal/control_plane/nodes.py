@@ -7,6 +7,9 @@ from typing import Literal
 from rehearsal.control_plane.api import Json
 from toolchain import versions
 
+Effect = Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+"""What a taint does to Pods that don't tolerate it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Taint:
@@ -14,7 +17,7 @@ class Taint:
 
     key: str
     value: str = ""
-    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
+    effect: Effect = "NoSchedule"
 
 
 @dataclass(frozen=True, kw_only=True)

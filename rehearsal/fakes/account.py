@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from rehearsal.fakes.clock import Clock
 from rehearsal.fakes.values import Properties, Secret, mapping, sequence, transform
@@ -23,6 +23,16 @@ ACCOUNT_VARIABLE: Final = "REHEARSAL_ACCOUNT"
 Verb = Literal["create", "update", "delete", "refuse"]
 
 _MARKER: Final[Properties] = {"$secret": "hidden"}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """What a thing costs, in USD: by the hour while it exists, and once when it is made."""
+
+    usd_per_hour: float = 0.0
+    usd_once: float = 0.0
+    gpus: int = 0
+    """GPUs that this pays for."""
 
 
 @dataclass
@@ -37,6 +47,7 @@ class Thing:
     since: float = 0.0
     left_because: str = ""
     """Why the real tool leaves this thing behind when the stack is destroyed; empty for what it deletes."""
+    rate: Rate = field(default_factory=Rate)
 
 
 @dataclass(frozen=True)
@@ -49,6 +60,7 @@ class Event:
     id: str
     name: str
     text: str = ""
+    rate: Rate = field(default_factory=Rate)
 
 
 @dataclass
@@ -95,7 +107,7 @@ class Ledger:
 
     def note(self, verb: Verb, thing: Thing, text: str = "") -> None:
         """Write an event into the journal."""
-        self.events.append(Event(self.clock.now, verb, thing.type, thing.id, thing.name, text))
+        self.events.append(Event(self.clock.now, verb, thing.type, thing.id, thing.name, text, thing.rate))
 
     def take_fault(self, kind: str, verb: Verb) -> Fault | None:
         """The fault that strikes this operation, if any; a fault with a count is used up by it."""
@@ -173,8 +185,8 @@ class Account:
         return Ledger(
             clock=Clock(**stored["clock"]),
             settings=stored["settings"],
-            things=[Thing(**thing) for thing in stored["things"]],
-            events=[Event(**event) for event in stored["events"]],
+            things=[Thing(**_with_rate(thing)) for thing in stored["things"]],
+            events=[Event(**_with_rate(event)) for event in stored["events"]],
             faults=[Fault(**fault) for fault in stored["faults"]],
         )
 
@@ -202,6 +214,10 @@ def revealed(stored: object, known: object) -> object:
         earlier = [*sequence(known), *[None] * len(stored)]
         return [revealed(item, old) for item, old in zip(sequence(stored), earlier, strict=False)]
     return stored
+
+
+def _with_rate(stored: dict[str, Any]) -> dict[str, Any]:
+    return {**stored, "rate": Rate(**stored["rate"])}
 
 
 def from_environment() -> Account:

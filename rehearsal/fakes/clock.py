@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-_EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
+_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 
 @dataclass
@@ -11,6 +11,13 @@ class Clock:
     """Virtual time in seconds since the account was opened; kept in the account file."""
 
     now: float = 0.0
+    opened: str = "2026-01-01T00:00:00Z"
+    """The moment at which the account was opened."""
+
+    @property
+    def moment(self) -> datetime:
+        """The time now."""
+        return datetime.strptime(self.opened, _FORMAT).replace(tzinfo=UTC) + timedelta(seconds=self.now)
 
     def advance(self, seconds: float) -> float:
         """Let `seconds` (not negative) pass, and return the new time.
@@ -23,6 +30,21 @@ class Clock:
         self.now += seconds
         return self.now
 
-    def stamp(self) -> str:
-        """The time as Kubernetes and the clouds write it, such as `2026-01-01T00:01:30Z`."""
-        return (_EPOCH + timedelta(seconds=self.now)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    def stamp(self, later: float = 0.0) -> str:
+        """The time now, or so many seconds later, as Kubernetes and the clouds write it: `2026-01-01T00:01:30Z`."""
+        return (self.moment + timedelta(seconds=later)).strftime(_FORMAT)
+
+
+def parsed(stamp: str) -> datetime:
+    """The moment that a stamp names, with its time zone.
+
+    Raises:
+        ValueError: It is no stamp.
+    """
+    moment = datetime.fromisoformat(stamp)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def current_stamp() -> str:
+    """The real time: programs compare what a cloud says with the clock on the wall."""
+    return datetime.now(UTC).strftime(_FORMAT)

@@ -47,7 +47,8 @@ class LifeCycle:
 
     def diff(self, resource: Resource, old: Properties) -> Difference:
         """How the new inputs differ from the old ones."""
-        changed = list(changes(old, resource.inputs))
+        # The bridge's own notes, such as `__defaults`, are no properties.
+        changed = [change for change in changes(old, resource.inputs) if not change.path.startswith("__")]
         replaces = [change.path for change in changed if self.rules.replaces(resource, change.path)]
         return Difference(changed, replaces, bool(replaces) and self.rules.deletes_first(resource, old))
 
@@ -68,26 +69,17 @@ class LifeCycle:
         """
         if contains_unknown(resource.inputs):
             raise RefusedError(f"{resource.name}: inputs are still unknown when it is to be created")
-        identity = self.rules.identity(resource)
-        thing = Thing(resource.type, identity, resource.name, resource.inputs, {})
-        with self._account.open() as ledger, _journal(ledger, thing):
-            fault = _struck(ledger, thing, "create")
-            self.rules.admit(resource, ledger)
-            limit = timeout or self.rules.patience(resource)
-            seconds = fault.seconds if fault and fault.seconds else self.rules.seconds(resource)
-            ledger.clock.advance(min(seconds, limit))
-            thing.outputs = self.rules.outputs(resource, ledger)
-            ledger.add(thing)
-            self.rules.made(thing, ledger)
-            if seconds > limit:
-                raise UnreadyError(
-                    f"timed out after {limit:.0f} s while waiting for it to become ready", replace(thing)
-                )
-            return replace(thing)
+        with self._opened() as ledger:
+            identity = self.rules.identity(resource, ledger)
+            thing = Thing(resource.type, identity, resource.name, resource.inputs, {}, rate=self.rules.rate(resource))
+            with _journal(ledger, thing):
+                return self._made(resource, thing, timeout, ledger)
 
     def read(self, kind: str, identity: str, known: tuple[Properties, Properties]) -> Thing | None:
         """The thing as it is now, or None; `known` are inputs and outputs in the engine's state."""
-        thing = self._account.ledger().find(kind, identity)
+        ledger = self._account.ledger()
+        self.rules.catch_up(ledger)
+        thing = ledger.find(kind, identity)
         if thing is None:
             return None
         inputs, outputs = known
@@ -101,16 +93,17 @@ class LifeCycle:
         Raises:
             RefusedError: It doesn't exist, or the cloud says no.
         """
-        with self._account.open() as ledger:
+        with self._opened() as ledger:
             thing = ledger.find(resource.type, identity)
             if thing is None:
                 raise RefusedError(f'{resource.type} "{identity}" not found')
             with _journal(ledger, thing):
                 _struck(ledger, thing, "update")
                 ledger.clock.advance(_DEFAULT_SECONDS)
-                computed = self.rules.outputs(resource, ledger)
+                computed = self.rules.outputs(resource, identity, ledger)
                 thing.inputs, thing.outputs = resource.inputs, _kept(thing.outputs, computed)
                 ledger.note("update", thing)
+                self.rules.changed(thing, ledger)
                 return thing.outputs
 
     def delete(self, kind: str, identity: str) -> None:
@@ -119,7 +112,7 @@ class LifeCycle:
         Raises:
             RefusedError: The cloud says no.
         """
-        with self._account.open() as ledger:
+        with self._opened() as ledger:
             thing = ledger.find(kind, identity)
             if thing is None:
                 return
@@ -130,12 +123,32 @@ class LifeCycle:
                 ledger.remove(thing)
 
     def invoke(self, token: str, arguments: Properties) -> Properties:
-        """Answer a look-up from what exists.
+        """Answer a look-up from what exists; the account remembers what was offered by it.
 
         Raises:
             RefusedError: There is nothing of that kind.
         """
-        return self.rules.invoke(token, arguments, self._account.ledger())
+        with self._opened() as ledger:
+            return self.rules.invoke(token, arguments, ledger)
+
+    @contextmanager
+    def _opened(self) -> Iterator[Ledger]:
+        with self._account.open() as ledger:
+            self.rules.catch_up(ledger)
+            yield ledger
+
+    def _made(self, resource: Resource, thing: Thing, timeout: float, ledger: Ledger) -> Thing:
+        fault = _struck(ledger, thing, "create")
+        self.rules.admit(resource, ledger)
+        limit = timeout or self.rules.patience(resource)
+        seconds = fault.seconds if fault and fault.seconds else self.rules.seconds(resource)
+        ledger.clock.advance(min(seconds, limit))
+        thing.outputs = self.rules.outputs(resource, thing.id, ledger)
+        ledger.add(thing)
+        self.rules.made(thing, ledger)
+        if seconds > limit:
+            raise UnreadyError(f"timed out after {limit:.0f} s while waiting for it to become ready", replace(thing))
+        return replace(thing)
 
 
 def formatted_outputs(value: object, path: str = "") -> Iterator[Failure]:

@@ -1,9 +1,9 @@
 """What a rehearsed account would have cost: money for each thing between its creation and its end."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rehearsal.fakes.account import Event
+from rehearsal.fakes.account import Event, Rate
 
 _SECONDS_PER_HOUR = 3600
 
@@ -18,29 +18,30 @@ class Charge:
     hours: float
     usd: float
     open: bool
+    gpu_hours: float = 0.0
 
 
-def charges(events: Iterable[Event], usd_per_hour: Mapping[str, float], now: float) -> list[Charge]:
-    """What each thing with a price cost until `now` (virtual seconds), in the order of creation.
+def charges(events: Iterable[Event], now: float) -> list[Charge]:
+    """What each thing with a rate cost until `now` (virtual seconds), in the order of creation.
 
     Args:
         events: The account's journal, oldest first.
-        usd_per_hour: Price of one thing by its type; a type without a price is free.
         now: End of the period for what still exists.
     """
     started: dict[tuple[str, str], Event] = {}
     ended: list[tuple[Event, float, bool]] = []
     for event in events:
         key = (event.type, event.id)
-        if event.verb == "create" and event.type in usd_per_hour:
+        if event.verb == "create" and event.rate != Rate():
             started[key] = event
         elif event.verb == "delete" and key in started:
             ended.append((started.pop(key), event.at, False))
     ended += [(event, now, True) for event in started.values()]
     ended.sort(key=lambda row: row[0].at)
-    return [_charge(event, end - event.at, usd_per_hour[event.type], still=still) for event, end, still in ended]
+    return [_charge(event, end - event.at, still=still) for event, end, still in ended]
 
 
-def _charge(event: Event, seconds: float, price: float, *, still: bool) -> Charge:
-    hours = seconds / _SECONDS_PER_HOUR
-    return Charge(event.type, event.id, event.name, hours, hours * price, still)
+def _charge(event: Event, seconds: float, *, still: bool) -> Charge:
+    hours, rate = seconds / _SECONDS_PER_HOUR, event.rate
+    usd = rate.usd_once + hours * rate.usd_per_hour
+    return Charge(event.type, event.id, event.name, hours, usd, still, hours * rate.gpus)

@@ -4,10 +4,12 @@ Rules know nothing of protobuf, and the wire knows nothing of any cloud: what a 
 takes along when something goes is said here, with plain values and the opened account.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from rehearsal.fakes.account import Ledger, Thing
+from rehearsal.fakes.account import Ledger, Rate, Thing
+from rehearsal.fakes.construction import Component
 from rehearsal.fakes.values import Properties
 
 
@@ -51,9 +53,15 @@ class Rules(Protocol):
     """Name of the package, such as `kubernetes`."""
     version: str
     """Version of the Python SDK that it stands in for; the engine compares them."""
+    components: Mapping[str, Component]
+    """What makes the components that live in the provider, by type."""
 
     def check_config(self, config: Properties) -> list[Failure]:
         """What is wrong with the arguments of the explicit provider."""
+        ...
+
+    def configure(self, config: Properties) -> None:
+        """Take the arguments of the explicit provider, which were checked before."""
         ...
 
     def moves_account(self, old: Properties, new: Properties) -> list[str]:
@@ -80,8 +88,12 @@ class Rules(Protocol):
         """The outputs that the real provider knows in a preview; what is left out stays unknown."""
         ...
 
-    def identity(self, resource: Resource) -> str:
-        """The id under which the cloud will know the thing."""
+    def identity(self, resource: Resource, ledger: Ledger) -> str:
+        """The id under which the cloud will know the thing; another one each time where the cloud makes it up."""
+        ...
+
+    def rate(self, resource: Resource) -> Rate:
+        """What the thing itself costs."""
         ...
 
     def seconds(self, resource: Resource) -> float:
@@ -100,12 +112,20 @@ class Rules(Protocol):
         """
         ...
 
-    def outputs(self, resource: Resource, ledger: Ledger) -> Properties:
-        """Everything that the cloud says of the thing once it exists."""
+    def outputs(self, resource: Resource, identity: str, ledger: Ledger) -> Properties:
+        """Everything that the cloud says of the thing once it exists; before an update the ledger has the old one."""
         ...
 
     def made(self, thing: Thing, ledger: Ledger) -> None:
-        """What else comes into being with it."""
+        """What else comes into being with it.
+
+        Raises:
+            UnreadyError: It exists, and doesn't become ready.
+        """
+        ...
+
+    def changed(self, thing: Thing, ledger: Ledger) -> None:
+        """What else changes when it was updated."""
         ...
 
     def gone(self, thing: Thing, ledger: Ledger) -> None:
@@ -114,6 +134,10 @@ class Rules(Protocol):
         Raises:
             RefusedError: It can't be deleted yet.
         """
+        ...
+
+    def catch_up(self, ledger: Ledger) -> None:
+        """What the cloud does by itself as time passes; called before every operation."""
         ...
 
     def invoke(self, token: str, arguments: Properties, ledger: Ledger) -> Properties:

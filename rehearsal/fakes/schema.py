@@ -46,13 +46,23 @@ def args_class(package: str, token: str) -> type:
     """
     if token.startswith("pulumi:providers:"):
         return getattr(importlib.import_module(f"{package}.provider"), "ProviderArgs")  # noqa: B009 — untyped
+    class_ = resource_class(package, token)
+    module = importlib.import_module(class_.__module__)
+    # `InitArgs` where a nested type took the shorter name.
+    return getattr(module, f"{class_.__name__}InitArgs", None) or getattr(module, f"{class_.__name__}Args")
+
+
+def resource_class(package: str, token: str) -> type:
+    """The class of a resource, by its type token.
+
+    Raises:
+        NoSuchTypeError: The SDK doesn't register the token.
+    """
     entry = _classes(package).get(token)
     if entry is None:
         near = difflib.get_close_matches(token, _classes(package), n=1)
         raise NoSuchTypeError(f"{package} has no {token}" + (f"; did you mean {near[0]}?" if near else ""))
-    module = importlib.import_module(entry[0])
-    # `InitArgs` where a nested type took the shorter name.
-    return getattr(module, f"{entry[1]}InitArgs", None) or getattr(module, f"{entry[1]}Args")
+    return getattr(importlib.import_module(entry[0]), entry[1])
 
 
 def input_failures(args: type, inputs: Properties, open_enums: Collection[str] = ()) -> list[Failure]:
@@ -64,6 +74,11 @@ def input_failures(args: type, inputs: Properties, open_enums: Collection[str] =
         open_enums: Names of enumerations that lag behind the cloud, so that other texts pass too.
     """
     return list(_Walk(frozenset(open_enums)).members(args, inputs, ""))
+
+
+def property_names(args: type) -> Collection[str]:
+    """The names on the wire of the properties of a resource's arguments."""
+    return _shape(args)[0].keys()
 
 
 @dataclass(frozen=True)

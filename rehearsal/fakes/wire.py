@@ -16,6 +16,7 @@ import grpc
 from google.protobuf import empty_pb2
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc, status_pb2
 
+from rehearsal.fakes.construction import Construction
 from rehearsal.fakes.life_cycle import Difference, LifeCycle
 from rehearsal.fakes.property_diff import Kind
 from rehearsal.fakes.rules import Failure, RefusedError, Resource, UnreadyError
@@ -81,8 +82,9 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Configure(
         self, request: provider_pb2.ConfigureRequest, context: grpc.ServicerContext
     ) -> provider_pb2.ConfigureResponse:
-        """Accept the configuration: what it says was checked before."""
-        del request, context
+        """Hand the arguments, which were checked before, to the rules."""
+        del context
+        self._rules.configure(from_struct(request.args))
         return provider_pb2.ConfigureResponse(acceptSecrets=True, supportsPreview=True)
 
     def Check(self, request: provider_pb2.CheckRequest, context: grpc.ServicerContext) -> provider_pb2.CheckResponse:
@@ -155,8 +157,18 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Construct(
         self, request: provider_pb2.ConstructRequest, context: grpc.ServicerContext
     ) -> provider_pb2.ConstructResponse:
-        """Refuse components that live in a provider: no stand-in plays one yet."""
-        _refuse(context, f"the stand-in for {self._rules.package} doesn't play the component {request.type}")
+        """Make a component that lives in the provider, and its children."""
+        component = self._rules.components.get(request.type)
+        if component is None:
+            _refuse(context, f"the stand-in for {self._rules.package} doesn't play the component {request.type}")
+        with Construction(request) as construction:
+            try:
+                return construction.response(component(construction))
+            except RefusedError as refusal:
+                _refuse(context, str(refusal))
+            except grpc.RpcError as error:
+                # The engine has said already which child went wrong; this names the component.
+                _refuse(context, _details(error))
 
     def Cancel(self, request: empty_pb2.Empty, context: grpc.ServicerContext) -> empty_pb2.Empty:
         """Agree: no operation here takes long enough to be cut short."""
@@ -231,6 +243,10 @@ def _diff_response(difference: Difference) -> provider_pb2.DiffResponse:
 def _refuse(context: grpc.ServicerContext, text: str) -> NoReturn:
     context.abort(grpc.StatusCode.UNKNOWN, text)
     raise AssertionError(text)
+
+
+def _details(error: grpc.RpcError) -> str:
+    return error.details() or str(error) if isinstance(error, grpc.Call) else str(error)
 
 
 def _report_unready(context: grpc.ServicerContext, late: UnreadyError) -> NoReturn:

@@ -115,7 +115,7 @@ def test_tensor_parallelism_across_nodes_is_refused(size: int) -> None:
         ({"network": {"vpcId": VPC, "vswitchIds": [SWITCH]}}, "network.vswitchIds", "two zones"),
         ({"network": {"vpcId": VPC}}, "network.podVswitchIds", "two ids"),
         ({"network": {"secondZone": "cn-hangzhou-k"}}, "network.secondZone", "ap-southeast-1"),
-        ({"network": {"addresses": 2}}, "network.addresses", "greater than or equal to 3"),
+        ({"network": {"addresses": 3}}, "network.addresses", "greater than or equal to 4"),
         ({"cluster": {"gpuDriver": "570.172.08"}}, "cluster.gpuDriver", "580 or later"),
         ({"cluster": {"version": "1.36"}}, "cluster.version", "1.36.2-aliyun.1"),
         ({"cluster": {"systemNodes": {"count": 1}}}, "cluster.systemNodes.count", "greater than or equal to 2"),
@@ -195,3 +195,17 @@ def test_what_goes_on_billing_is_said() -> None:
     ]
     assert loaded({**RESERVE, "weights": {"keep": False}})[0].after_destroy == ()
     assert "subscription" in loaded(LINGJUN)[0].after_destroy[0].what
+
+
+@pytest.mark.parametrize(
+    ("changes", "seconds"),
+    [
+        # 1,561 GB are 12,487 Gbit: over 4 and 20 addresses of 200 Mbit/s, and over the hub's own 12.8 Gbit/s.
+        ({}, 12_487 / 0.8),
+        ({"network": {"addresses": 20}}, 12_487 / 4),
+        ({"weights": {"source": "oss://models/kimi"}}, 12_487 / 12.8),
+    ],
+)
+def test_the_forecast_knows_how_narrow_the_way_out_is(changes: Changes, seconds: float) -> None:
+    (weights,) = [phase for phase in loaded(changes)[1].timing.phases if phase.name == "weights"]
+    assert weights.takes.median == pytest.approx(seconds, rel=0.01)

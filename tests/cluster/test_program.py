@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from rehearsal import stack_file
+from rehearsal.clouds.existing import gpu_nodes
 from rehearsal.control_plane import nodes
 from rehearsal.control_plane.control_plane import ControlPlane
 from rehearsal.engine import Engine, Step
-from rehearsal.full_depth import gpu_nodes, stage_on
+from rehearsal.full_depth import stage_on
 from tests.stacks import PROJECT, loaded, values
 from toolchain import kubernetes_provider
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rehearsal.depths import stand_in, unreachable_kubeconfig
+from rehearsal.clouds.cloud import ApiServer
+from rehearsal.depths import stand_in
 from rehearsal.engine import Engine
 from rehearsal.fakes.account import Account
 from rehearsal.stack_file import Contents
@@ -65,7 +66,7 @@ def rehearse(tmp_path_factory: pytest.TempPathFactory) -> Rehearse:
         (project / "Pulumi.yaml").write_text("name: tiny\nruntime: python\n")
         (project / "Pulumi.dev.yaml").write_text(yaml.safe_dump({"config": config or {}}))
         kubeconfig = folder / "kubeconfig"
-        kubeconfig.write_text(yaml.safe_dump(unreachable_kubeconfig("gpu")))
+        kubeconfig.write_text(ApiServer().kubeconfig("gpu"))
         account = Account(folder / "account" / "account.json")
         lines: list[str] = []
         plugins = {"kubernetes": stand_in("kubernetes", account)}

@@ -65,6 +65,7 @@ def test_a_stack_from_preview_to_nothing(tmp_path: Path) -> None:
         "A second up changes nothing",
         "Destroy",
         "What is left",
+        "What it would have cost, by the account's own clock",
         "What a rehearsal can't show",
         "Result",
     ]
@@ -95,7 +96,7 @@ def test_what_goes_wrong_is_shown_and_the_rest_destroyed(tmp_path: Path, body: s
     assert "FAILED, see above" in got.text
 
 
-@pytest.mark.parametrize("stack", ["existing"])
+@pytest.mark.parametrize("stack", ["existing", "aws", "aws-capacity", "azure", "gcp", "gcp-capacity", "alicloud"])
 def test_the_projects_own_stacks(stack: str) -> None:
     got = _rehearse(PROJECT, stack)
     assert got.exit_code == 0, got.text
@@ -103,4 +104,6 @@ def test_the_projects_own_stacks(stack: str) -> None:
 
 def test_a_stack_that_does_not_exist(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["nowhere"]) == 2
-    assert "There is no Pulumi.nowhere.yaml. Stacks with a file: existing" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "There is no Pulumi.nowhere.yaml. Stacks with a file: " in said
+    assert "existing" in said

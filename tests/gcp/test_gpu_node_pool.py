@@ -106,7 +106,8 @@ def test_the_gpu_network_is_one_profile_and_one_label_and_pods_name_it_too(chang
         "cloud.google.com/gke-networking-dra-driver": "true",
         "cloud.google.com/gke-dpv2-unified-cni": "cni-migration",
     }
-    assert gpu_node(mocks).get("labels") == (labels if network else None)
+    # On every pool: its labels are never changed, not even in the pool that replaces one without a network.
+    assert gpu_node(mocks)["labels"] == labels
     profile = {"gke.networks.io/accelerator-network-profile": "auto"}
     assert (profile.items() <= engine_pod(mocks)["nodeSelector"].items()) == network
 

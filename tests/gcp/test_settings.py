@@ -113,6 +113,13 @@ def test_every_google_machine_of_the_catalogue_is_one_that_gke_is_told_about() -
         ({"cluster": {"systemNodes": {"count": 1}}}, "cluster.systemNodes.count", "greater than or equal to 2"),
         ({"weights": {"delivery": "fuse"}}, "weights.delivery", "Cloud Storage FUSE"),
         ({"weights": {"bucket": "My.Models"}}, "weights.bucket", "pattern"),
+        ({"weights": {"source": "modelscope"}}, "weights.source", "the files are code: pin them"),
+        ({"weights": {"source": "s3://models/kimi-k3"}}, "weights.source", "opens no bucket of another cloud"),
+        (
+            {"weights": {"source": "gs://models/kimi-k3"}, "serving": {"speculativeDecoding": True}},
+            "weights.source",
+            "the draft model is copied from Hugging Face alone",
+        ),
         ({"exposure": {"mode": "public"}}, "exposure.allowedRanges", "closed ranges"),
         ({"exposure": {"mode": "public"}}, "exposure.certificateSecret", "a public API speaks TLS"),
         ({"exposure": {"inferenceGateway": True}}, "exposure.inferenceGateway", "chooses among replicas"),
@@ -154,6 +161,7 @@ def test_all_faults_come_at_once() -> None:
         FUTURE,
         PUBLIC,
         GATEWAY,
+        {"weights": {"source": "gs://models/kimi-k3"}},
     ],
 )
 def test_what_is_allowed_is_allowed(changes: Changes) -> None:

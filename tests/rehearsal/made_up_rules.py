@@ -1,6 +1,9 @@
 """Rules of a made-up cloud with one type, for tests of what all stand-ins share."""
 
-from rehearsal.fakes.account import Ledger, Thing
+from collections.abc import Mapping
+
+from rehearsal.fakes.account import Ledger, Rate, Thing
+from rehearsal.fakes.construction import Component
 from rehearsal.fakes.rules import Failure, RefusedError, Resource
 from rehearsal.fakes.values import Properties
 
@@ -12,6 +15,10 @@ class MadeUpRules:
 
     package = "made"
     version = "1.2.3"
+    components: Mapping[str, Component] = {}
+
+    def configure(self, config: Properties) -> None:
+        self.config = config
 
     def check_config(self, config: Properties) -> list[Failure]:
         return [] if config.get("region") else [Failure("region", "which one?")]
@@ -35,8 +42,11 @@ class MadeUpRules:
     def planned(self, resource: Resource) -> Properties:
         return resource.inputs
 
-    def identity(self, resource: Resource) -> str:
+    def identity(self, resource: Resource, ledger: Ledger) -> str:
         return str(resource.inputs["name"])
+
+    def rate(self, resource: Resource) -> Rate:
+        return Rate(usd_per_hour=60)
 
     def seconds(self, resource: Resource) -> float:
         return 60
@@ -45,14 +55,20 @@ class MadeUpRules:
         return 600
 
     def admit(self, resource: Resource, ledger: Ledger) -> None:
-        if ledger.find(NODE, self.identity(resource)):
+        if ledger.find(NODE, str(resource.inputs["name"])):
             raise RefusedError("NameInUse")
 
-    def outputs(self, resource: Resource, ledger: Ledger) -> Properties:
+    def outputs(self, resource: Resource, identity: str, ledger: Ledger) -> Properties:
         return {**resource.inputs, "address": "192.0.2.1"}
 
     def made(self, thing: Thing, ledger: Ledger) -> None:
         ledger.settings["made"] = thing.id
+
+    def changed(self, thing: Thing, ledger: Ledger) -> None:
+        ledger.settings["changed"] = thing.id
+
+    def catch_up(self, ledger: Ledger) -> None:
+        ledger.settings["seen"] = ledger.clock.now
 
     def gone(self, thing: Thing, ledger: Ledger) -> None:
         if thing.inputs.get("locked"):

@@ -6,9 +6,11 @@ import pytest
 import yaml
 
 from rehearsal import depths
-from rehearsal.depths import Existing, Light, existing_cluster_overrides
+from rehearsal.clouds.cloud import ApiServer
+from rehearsal.depths import Light, opened, overrides
 from rehearsal.fakes.account import Account, Thing
 from rehearsal.fakes.kubernetes.kubeconfig import config_failures
+from rehearsal.remains import Remains
 from rehearsal.stack_file import Contents, as_contents
 from rehearsal.workspace import Workspace
 
@@ -55,11 +57,13 @@ def test_without_definitions_the_report_says_so(workspace: Workspace, monkeypatc
 
 
 @pytest.mark.parametrize(("config", "emptied"), [({}, False), ({"kimi-k3:kubeconfig": {"secure": "x"}}, True)])
-def test_a_kubeconfig_in_the_stack_file_gives_way_to_the_path(tmp_path: Path, config: Contents, emptied: bool) -> None:
-    overrides = existing_cluster_overrides(tmp_path / "kubeconfig", config)
+def test_a_kubeconfig_in_the_stack_file_gives_way_to_the_path(
+    workspace: Workspace, config: Contents, emptied: bool
+) -> None:
+    laid_over = overrides(opened(config, workspace, ApiServer()))
     # As plain text beside the path the program would refuse it: a secret in clear.
-    assert (overrides.get("kimi-k3:kubeconfig") == "") is emptied
-    assert as_contents(overrides["kimi-k3:cluster"])["kubeconfig"] == str(tmp_path / "kubeconfig")
+    assert (laid_over.get("kimi-k3:kubeconfig") == "") is emptied
+    assert as_contents(laid_over["kimi-k3:cluster"])["kubeconfig"] == str(workspace.root / "kubeconfig")
 
 
 def test_what_exists_is_listed_by_kind_namespace_and_name(workspace: Workspace) -> None:
@@ -67,10 +71,17 @@ def test_what_exists_is_listed_by_kind_namespace_and_name(workspace: Workspace) 
         with Account(workspace.account).open() as ledger:
             ledger.add(Thing("kubernetes:core/v1:Service", "kimi/api", "api", {}, {}))
             ledger.add(Thing("kubernetes:core/v1:Namespace", "kimi", "ns", {}, {}, left_because="why"))
-        assert stage.existing() == [Existing("Namespace", "", "kimi", "why"), Existing("Service", "kimi", "api")]
+        assert stage.existing() == [Remains("Namespace", "", "kimi", "why"), Remains("Service", "kimi", "api")]
 
 
 def test_the_stand_in_chart_says_what_it_is() -> None:
     chart = yaml.safe_load(_REAL_KEYS_OF_THE_CHART.with_name("Chart.yaml").read_text())
     assert (chart["name"], chart["version"]) == ("lws", "0.9.0")
     assert "stand-in" in chart["description"]
+
+
+@pytest.mark.parametrize(("mode", "given"), [("purchase", True), ("existing", False)])
+def test_the_word_for_a_purchase_is_given_since_nothing_is_bought(workspace: Workspace, mode: str, given: bool) -> None:
+    config: Contents = {"kimi-k3:cloud": "aws", "kimi-k3:capacity": {"mode": mode, "acceptNonRefundable": False}}
+    laid_over = as_contents(overrides(opened(config, workspace, ApiServer())).get("kimi-k3:capacity"))
+    assert (laid_over.get("acceptNonRefundable") is True) is given

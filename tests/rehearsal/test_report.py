@@ -4,13 +4,14 @@ import io
 
 import pytest
 
-from rehearsal.depths import Existing
-from rehearsal.performance import kept_by_plan
+from rehearsal.bill import Bill
+from rehearsal.fakes.meter import Charge
 from rehearsal.progress import Progress
+from rehearsal.remains import Remains, announced_by, announcements
 from rehearsal.report import Report, rendered, table
 
-_NAMESPACE = Existing("Namespace", "", "kimi")
-_SERVICE = Existing("Service", "kimi", "api")
+_NAMESPACE = Remains("Namespace", "", "kimi")
+_SERVICE = Remains("Service", "kimi", "api")
 
 
 def test_every_line_says_that_it_is_a_rehearsal() -> None:
@@ -77,16 +78,34 @@ def test_progress_shows_each_resource_once(lines: list[str], want: list[str]) ->
     assert got == want
 
 
+_PREVIEW = """
+    info: Cost per hour   59 - 142 USD
+          after destroy   the bucket with the weights (weights.keep): 36 USD a month
+          after destroy   the reservation cr-0123456789abcdef0
+"""
+
+
 @pytest.mark.parametrize(
-    ("outputs", "thing", "want"),
+    ("left", "want"),
     [
-        ({}, _SERVICE, False),
-        ({"plan": {"keeps": []}}, _SERVICE, False),
-        ({"plan": {"keeps": ["Service/kimi/api"]}}, _SERVICE, True),
-        ({"plan": {"keeps": ["Service/*"]}}, _NAMESPACE, False),
-        ({"plan": {"keeps": ["Namespace//kimi"]}}, _NAMESPACE, True),
-        ({"plan": "text"}, _SERVICE, False),
+        (
+            Remains("Bucket", "", "kimi"),
+            "announced: the bucket with the weights (weights.keep): 36 USD a month",
+        ),
+        (Remains("CapacityBlock", "", "cr-0123456789abcdef0"), "announced: the reservation cr-0123456789abcdef0"),
+        (Remains("Subnet", "", "subnet-0123456789abcdef0"), ""),
     ],
 )
-def test_what_the_plan_keeps(outputs: dict[str, object], thing: Existing, want: bool) -> None:
-    assert kept_by_plan(outputs)(thing) is want
+def test_what_the_preview_announced_may_be_left(left: Remains, want: str) -> None:
+    assert announced_by(announcements(_PREVIEW))(left) == want
+
+
+@pytest.mark.parametrize(("waited", "want"), [(True, "complete: yes"), (False, "complete: NO"), (None, "")])
+def test_the_bill_says_whether_the_gpus_waited_for_the_weights(waited: bool | None, want: str) -> None:
+    stream = io.StringIO()
+    charge = Charge("gpu", "a", "gpu-nodes", hours=0.5, usd=30, open=False, gpu_hours=4)
+    Report(stream, "light", "nothing").bill(Bill([charge], waited))
+    rows = [line.split("|")[1].split() for line in stream.getvalue().splitlines()]
+    assert rows[1:3] == [["gpu-nodes", "0.50", "4.00", "30.00"], ["all", "of", "it", "4.00", "30.00"]]
+    assert want in stream.getvalue()
+    assert ("before the weights" in stream.getvalue()) is (waited is not None)

@@ -10,6 +10,7 @@ from rehearsal.stack_file import (
     NoSuchStackError,
     encrypted_paths,
     merged,
+    paths,
     read,
     without_encryption,
 )
@@ -49,3 +50,7 @@ def test_a_stack_that_is_not_there_names_those_that_are(tmp_path: Path) -> None:
 def test_an_empty_stack_file_is_fine(tmp_path: Path) -> None:
     (tmp_path / "Pulumi.dev.yaml").write_text("# nothing yet\n")
     assert read(tmp_path, "dev") == {}
+
+
+def test_what_is_laid_over_a_stack_file_is_named_by_its_paths() -> None:
+    assert paths({"p:mirror": {"charts": "/x"}, "p:key": "", "p:list": [1]}) == ["p:mirror.charts", "p:key", "p:list"]

@@ -1,6 +1,7 @@
 """Helm releases: what a chart needs to be installed, and what it brings into the cluster."""
 
 import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -13,10 +14,11 @@ from rehearsal.fakes.rules import Failure, RefusedError
 from rehearsal.fakes.values import UNKNOWN, Properties, mapping
 
 _EXACT_VERSION: Final = re.compile(r"v?\d+\.\d+\.\d+(-[\w.-]+)?(\+[\w.-]+)?")
-# What the `crds` folder of a known chart holds: a stand-in chart has none of the real one's files.
-_CHART_DEFINITIONS: Final = {
-    "lws": ("disaggregatedsets.disaggregatedset.x-k8s.io", "leaderworkersets.leaderworkerset.x-k8s.io")
+CHART_DEFINITIONS: Final[Mapping[str, Sequence[str]]] = {
+    "aws-load-balancer-controller": ("ingressclassparams.elbv2.k8s.aws", "targetgroupbindings.elbv2.k8s.aws"),
+    "lws": ("disaggregatedsets.disaggregatedset.x-k8s.io", "leaderworkersets.leaderworkerset.x-k8s.io"),
 }
+"""What the `crds` folder of a known chart holds: a stand-in chart has none of the real one's files."""
 
 
 def release_failures(inputs: Properties) -> list[Failure]:
@@ -89,7 +91,7 @@ def install(thing: Thing, ledger: Ledger) -> None:
     if thing.inputs.get("skipCrds"):
         return
     shipped = {definition.name for definition in definitions_in([Path(chart) / "crds"]).values()}
-    for name in sorted(shipped.union(_CHART_DEFINITIONS.get(str(chart_facts(chart).get("name")), ()))):
+    for name in sorted(shipped.union(CHART_DEFINITIONS.get(str(chart_facts(chart).get("name")), ()))):
         if not ledger.find(DEFINITION, name):
             because = "Helm never deletes the definitions that a chart brings in its crds folder"
             ledger.add(Thing(DEFINITION, name, thing.name, {}, {}, left_because=because))

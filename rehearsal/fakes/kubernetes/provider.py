@@ -3,10 +3,13 @@
 import hashlib
 import importlib.metadata
 import os
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
-from rehearsal.fakes.account import Ledger, Thing
+from rehearsal.fakes.account import Ledger, Rate, Thing
+from rehearsal.fakes.construction import Component
 from rehearsal.fakes.kubernetes import admission, helm_release, kubeconfig, replacement
 from rehearsal.fakes.kubernetes.built_in import NEWEST_KUBERNETES, built_in_failures, pod_failures
 from rehearsal.fakes.kubernetes.definitions import Definition, definitions_in
@@ -43,10 +46,14 @@ class KubernetesRules:
 
     package = "kubernetes"
     version = importlib.metadata.version("pulumi-kubernetes")
+    components: Mapping[str, Component] = MappingProxyType({})
 
     def check_config(self, config: Properties) -> list[Failure]:
         """Refuse a kubeconfig that isn't one, and a context that isn't in it."""
         return kubeconfig.config_failures(config)
+
+    def configure(self, config: Properties) -> None:
+        """Need nothing: the cluster is the account's."""
 
     def moves_account(self, old: Properties, new: Properties) -> list[str]:
         """Arguments whose change means another cluster."""
@@ -94,13 +101,15 @@ class KubernetesRules:
             return helm_release.release_outputs(resource.inputs, installed=False)
         return resource.inputs
 
-    def identity(self, resource: Resource) -> str:
+    def rate(self, resource: Resource) -> Rate:
+        """Nothing: nodes bill, objects don't."""
+        del resource
+        return Rate()
+
+    def identity(self, resource: Resource, ledger: Ledger) -> str:
         """`namespace/name`, or the name alone of what lives outside namespaces."""
-        if resource.type == RELEASE:
-            return helm_release.release_id(resource.inputs)
-        name = name_of(resource.inputs)
-        outside = cluster_wide(kind_of(resource.type, resource.inputs))
-        return name if outside else f"{namespace_of(resource.inputs)}/{name}"
+        del ledger
+        return _object_id(resource)
 
     def seconds(self, resource: Resource) -> float:
         """A second for an object; half a minute until a chart's pods run."""
@@ -119,10 +128,11 @@ class KubernetesRules:
         refuse_unknown_kind(resource, kind, ledger)
         if not cluster_wide(kind):
             refuse_missing_namespace(resource, ledger)
-        refuse_taken_name(kind, self.identity(resource), ledger)
+        refuse_taken_name(kind, _object_id(resource), ledger)
 
-    def outputs(self, resource: Resource, ledger: Ledger) -> Properties:
+    def outputs(self, resource: Resource, identity: str, ledger: Ledger) -> Properties:
         """The object as the cluster shows it once it is ready."""
+        del identity
         if resource.type == RELEASE:
             return helm_release.release_outputs(resource.inputs, installed=True)
         return computed(kind_of(resource.type, resource.inputs), resource.inputs, ledger.clock.stamp())
@@ -131,6 +141,12 @@ class KubernetesRules:
         """A release brings its chart's definitions."""
         if thing.type == RELEASE:
             helm_release.install(thing, ledger)
+
+    def changed(self, thing: Thing, ledger: Ledger) -> None:
+        """Nothing else changes with an object."""
+
+    def catch_up(self, ledger: Ledger) -> None:
+        """Nothing happens by itself."""
 
     def gone(self, thing: Thing, ledger: Ledger) -> None:
         """With a namespace goes all that is in it, with a definition all objects of its kind."""
@@ -211,6 +227,14 @@ def _unplayed(token: str, kind: Kind) -> str:
     if name.endswith("Patch") and not kind.name.endswith("Patch"):
         return f"the stand-in for kubernetes doesn't play {name}: it patches objects that aren't in the account"
     return ""
+
+
+def _object_id(resource: Resource) -> str:
+    if resource.type == RELEASE:
+        return helm_release.release_id(resource.inputs)
+    name = name_of(resource.inputs)
+    outside = cluster_wide(kind_of(resource.type, resource.inputs))
+    return name if outside else f"{namespace_of(resource.inputs)}/{name}"
 
 
 def _generated(resource: Resource) -> str:
