@@ -1,6 +1,6 @@
 # Each target sets up what it needs and is quick the second time.
 .DEFAULT_GOAL := help
-.PHONY: help setup preview compare rehearse test e2e bench bench-weights lint format lock clean
+.PHONY: help setup preview verify compare rehearse test e2e bench bench-weights lint format lock clean
 
 PYTHON ?= python3.11
 STACK ?= existing
@@ -28,6 +28,10 @@ $(SETUP): requirements.txt
 preview: $(SETUP) ## STACK=existing: check the stack file and show what `pulumi up` would do
 	@$(TOOL) pulumi > /dev/null
 	@$(RUN) -m toolchain.preview $(STACK)
+
+verify: $(SETUP) ## STACK=existing [VERIFY="--only answer,load"]: ask the model that `up` made, check by check
+	@$(TOOL) pulumi > /dev/null
+	@$(RUN) -m checks.smoke $(STACK) $(VERIFY)
 
 compare: $(SETUP) ## all stacks side by side: machines, fit, cost, first token
 	@$(RUN) -m checks.compare
