@@ -132,7 +132,7 @@ def test_replicas_change_the_pool_in_place_and_another_zone_makes_it_anew(stack:
     assert stack.engine.up().ok, "\n".join(stack.lines)
     assert stack.journal("create").count(MACHINE) == 4
     assert "gpu-pool" not in stack.journal("delete")
-    _reconfigure(stack, capacity={"mode": "none", "zone": "2"})
+    _reconfigure(stack, replicas=2, capacity={"mode": "none", "zone": "2"})
     assert stack.engine.up().ok, "\n".join(stack.lines)
     # The old machines first: there is neither quota nor capacity for both.
     verbs = [event.verb for event in stack.ledger.events if event.name == MACHINE]
