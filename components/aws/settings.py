@@ -14,6 +14,7 @@ from components.plan.model import KIMI_K3
 from components.plan.planner import Plan
 from components.plan.timing import ColdStart
 from components.settings import Block, Cidrs, DnsLabel, Exposure, StackSettings, Weights
+from components.weight_pins import source_faults
 
 _SUBNET: Final = r"^subnet-[0-9a-f]{8,17}$"
 _PRINCIPAL: Final = r"^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.+$"
@@ -214,6 +215,7 @@ class AwsSettings(StackSettings):
             *kubernetes_version.faults("cluster.version", self.cluster.version),
             *self._exposure_faults(),
             *self._access_faults(),
+            *source_faults(self.weights, self.serving),
         ]
 
     def plan_faults(self, plan: Plan) -> list[Fault]:

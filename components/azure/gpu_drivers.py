@@ -10,15 +10,13 @@ from typing import Final
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from components import dra_driver
 from components.azure.cluster import Cluster
 from components.azure.gpu_node_pool import TAINT
 from components.chart import Chart, release
 from components.settings import Mirror
 
 GPU_OPERATOR: Final = Chart(name="gpu-operator", version="v26.7.0", repository="https://helm.ngc.nvidia.com/nvidia")
-DRA_DRIVER: Final = Chart(
-    name="dra-driver-nvidia-gpu", version="0.5.0", repository="oci://registry.k8s.io/dra-driver-nvidia/charts"
-)
 NETWORK_OPERATOR: Final = Chart(
     name="network-operator", version="26.1.1", repository="https://helm.ngc.nvidia.com/nvidia"
 )
@@ -30,7 +28,6 @@ _DRIVER_ROOT: Final = "/run/nvidia/driver"
 """Where the operator's driver is; the chart looks for one of the host."""
 _DOCA: Final = "doca3.3.0-26.01-1.0.0.0-0"
 """Older ones don't build for the arm64 kernel (Azure/ai-infrastructure-on-azure, nic.yaml, 2026-04)."""
-_DRA_IMAGE: Final = "registry.k8s.io/dra-driver-nvidia/dra-driver-nvidia-gpu"
 _NFD_IMAGE: Final = "registry.k8s.io/nfd/node-feature-discovery"
 _NGC: Final = "nvcr.io/nvidia"
 _MELLANOX: Final = "nvcr.io/nvidia/mellanox"
@@ -85,7 +82,14 @@ class GpuDrivers(pulumi.ComponentResource):
         if args.nvlink:
             values = dra_driver_values(args.mirror)
             found.append(
-                release(f"{name}-{DRA_DRIVER.name}", DRA_DRIVER, args.mirror, namespace=made, values=values, opts=then)
+                release(
+                    f"{name}-{dra_driver.CHART.name}",
+                    dra_driver.CHART,
+                    args.mirror,
+                    namespace=made,
+                    values=values,
+                    opts=then,
+                )
             )
         if args.infiniband:
             found += _infiniband(name, args.mirror, made, then)
@@ -116,14 +120,11 @@ def gpu_operator_values(mirror: Mirror) -> dict[str, object]:
 
 
 def dra_driver_values(mirror: Mirror) -> dict[str, object]:
-    """Return the chart's values: compute domains alone, GPUs stay with the device plugin."""
+    """Return the chart's values."""
     return {
-        "nvidiaDriverRoot": _DRIVER_ROOT,
-        # The chart refuses its own default beside the device plugin.
-        "resources": {"gpus": {"enabled": False}, "computeDomains": {"enabled": True}},
+        **dra_driver.compute_domain_values(_DRIVER_ROOT, mirror),
         # Charts before 0.5 tolerate nothing, and then no GPU node has the plugin.
         "kubeletPlugin": {"tolerations": _TOLERATIONS},
-        **({"image": {"repository": mirror.mirrored(_DRA_IMAGE)}} if mirror.images else {}),
     }
 
 

@@ -10,7 +10,7 @@ from components.faults import Fault, Faulty
 from components.plan.hardware import CATALOGUE
 from components.plan.planner import Plan
 from components.stack_file import load
-from tests.aws.stack import PAIR, PUBLIC, Changes
+from tests.aws.stack import PAIR, PUBLIC, Changes, refusal
 from tests.stacks import values
 
 SUBNET = "subnet-0123456789abcdef0"
@@ -187,3 +187,7 @@ def test_the_platform_costs_control_plane_nodes_and_gateway() -> None:
     assert loaded({"network": {"vpcId": VPC, "privateSubnetIds": subnets}})[0].platform_usd_hour == pytest.approx(
         0.9064
     )
+
+
+def test_files_of_modelscope_are_pinned_like_everywhere() -> None:
+    assert "ModelScope's branches move" in refusal({"weights": {"source": "modelscope"}})
